@@ -1,0 +1,90 @@
+// swift-tools-version: 6.2
+import CompilerPluginSupport
+import Foundation
+import PackageDescription
+
+/// The folder of the running toolchain's own swift-syntax libraries, which the macro plugin links.
+///
+/// The manifest is a program that links the toolchain's `libPackageDescription`; where that
+/// library was loaded from says where the toolchain is. `ROOST_SWIFT_HOST_LIBRARIES` overrides.
+func hostLibraries() -> String {
+  if let override = ProcessInfo.processInfo.environment["ROOST_SWIFT_HOST_LIBRARIES"] {
+    return override
+  }
+  #if os(Linux)
+    let maps = (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? ""
+    for line in maps.split(separator: "\n") {
+      if let library = line.range(of: "/pm/ManifestAPI/libPackageDescription.so"),
+        let start = line.firstIndex(of: "/")
+      {
+        return String(line[start..<library.lowerBound]) + "/host"
+      }
+    }
+  #else
+    var info = Dl_info()
+    if let symbol = dlsym(UnsafeMutableRawPointer(bitPattern: -2), "$s18PackageDescription0A0CMa"),
+      dladdr(symbol, &info) != 0, let name = info.dli_fname
+    {
+      let library = URL(fileURLWithPath: String(cString: name))
+      return library.deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("host").path
+    }
+  #endif
+  fatalError(
+    """
+    Roost's macros are built with the swift-syntax libraries of the Swift toolchain, and they were \
+    not found. Set ROOST_SWIFT_HOST_LIBRARIES to <toolchain>/usr/lib/swift/host and build again.
+    """)
+}
+
+let host = hostLibraries()
+
+let common: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableExperimentalFeature("Lifetimes"),
+]
+
+var targets: [Target] = [
+  .target(name: "RoostKV", swiftSettings: common),
+  .macro(
+    name: "RoostMacros",
+    swiftSettings: [.swiftLanguageMode(.v6), .unsafeFlags(["-I", host])],
+    linkerSettings: [
+      .unsafeFlags([
+        "-L", host, "-lSwiftSyntax", "-lSwiftSyntaxMacros", "-lSwiftSyntaxBuilder",
+        "-lSwiftDiagnostics", "-lSwiftCompilerPluginMessageHandling",
+        "-Xlinker", "-rpath", "-Xlinker", host,
+      ])
+    ]),
+  .target(name: "Roost", dependencies: ["RoostKV", "RoostMacros"], swiftSettings: common),
+  .executableTarget(
+    name: "RoostTool", dependencies: ["RoostKV", "Roost"], path: "Tools/roost", swiftSettings: common),
+  .executableTarget(
+    name: "habits", dependencies: ["Roost"], path: "Tools/habits", swiftSettings: common),
+  .target(
+    name: "TestSupport", dependencies: ["RoostKV"], path: "Tests/TestSupport", swiftSettings: common),
+  .testTarget(
+    name: "RoostKVTests", dependencies: ["RoostKV", "TestSupport"], swiftSettings: common),
+  .testTarget(
+    name: "RoostTests", dependencies: ["Roost", "RoostKV", "TestSupport"], swiftSettings: common),
+]
+
+var products: [Product] = [
+  .library(name: "RoostKV", targets: ["RoostKV"]),
+  .library(name: "Roost", targets: ["Roost"]),
+  .executable(name: "roost", targets: ["RoostTool"]),
+]
+
+// Apple's systems have their own SwiftData; elsewhere this module lets `import SwiftData` compile.
+#if !os(macOS)
+  targets.append(
+    .target(name: "SwiftData", dependencies: ["Roost"], path: "Sources/SwiftDataShim", swiftSettings: common))
+  products.append(.library(name: "SwiftData", targets: ["SwiftData"]))
+#endif
+
+let package = Package(
+  name: "roost",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: products,
+  targets: targets)
