@@ -1,0 +1,39 @@
+/// Something that can be given to the store as a key or a value.
+public protocol ByteSource {
+  /// Calls `body` with the bytes, which are valid only during the call.
+  func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
+}
+
+extension Array: ByteSource where Element == UInt8 {
+  @inlinable
+  public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    try withUnsafeBufferPointer { (buffer) throws(E) -> R in try body(UnsafeRawBufferPointer(buffer)) }
+  }
+}
+
+extension ArraySlice: ByteSource where Element == UInt8 {
+  @inlinable
+  public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    try withUnsafeBufferPointer { (buffer) throws(E) -> R in try body(UnsafeRawBufferPointer(buffer)) }
+  }
+}
+
+extension UnsafeRawBufferPointer: ByteSource {
+  @inlinable
+  public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    try body(self)
+  }
+}
+
+/// A string stands for its UTF-8 bytes, as they are (no normalisation).
+extension String: ByteSource {
+  @inlinable
+  public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    var copy = self
+    // `withUTF8` rethrows untyped errors; a Result carries the typed one through it.
+    let result: Result<R, E> = copy.withUTF8 { buffer in
+      do throws(E) { return .success(try body(UnsafeRawBufferPointer(buffer))) } catch { return .failure(error) }
+    }
+    return try result.get()
+  }
+}

@@ -1,0 +1,51 @@
+/// How a store is opened or made.
+public struct StoreOptions: Sendable {
+  /// What may be done with the store.
+  public enum Access: Sendable {
+    /// Read and write; takes the store's writer lock. One writer at a time, over all processes.
+    case readWrite
+    /// Read only; works beside a writer in another process and on read-only media, and writes nothing.
+    case readOnly
+  }
+
+  /// What the disk promises of a sector.
+  public enum JournalBlock: UInt8, Sendable {
+    /// A 512-byte sector holds its old or its new content after a power loss, and its neighbours are unchanged.
+    case sector = 0
+    /// Journal writes are padded to 4 KiB, for disks that cannot promise that of 512 bytes.
+    case padded = 1
+  }
+
+  public var access: Access = .readWrite
+  /// Makes the store if there is none.
+  public var createIfMissing = true
+  /// Bytes a page, a power of two from 4,096 to 65,536. Used when a store is made, ignored when it exists,
+  /// unless `requirePageSize` is set.
+  public var pageSize = 8192
+  /// Opening a store with another page size than `pageSize` throws `.wrongPageSize`.
+  public var requirePageSize = false
+  public var journalBlock: JournalBlock = .sector
+  /// Journal bytes at whose half a checkpoint starts; twice as many block writers.
+  public var journalBound = 32 << 20
+  /// Bytes of changed pages held in memory before a checkpoint starts; `nil`: 256 MiB or an eighth of the memory.
+  public var memoryBound: Int?
+  /// The file never grows beyond this many bytes; `nil`: only the disk limits it.
+  public var sizeLimit: UInt64?
+  /// How long to wait for another process's writer lock at open, and for this process's writers in `write`.
+  public var lockTimeout: Duration = .seconds(5)
+  /// Permission bits of a new file, less the process's umask.
+  public var fileMode: UInt16 = 0o600
+
+  public init() {}
+
+  public init(access: Access) { self.access = access }
+}
+
+/// When a commit returns.
+public enum Durability: Sendable {
+  /// When it is on the disk: it survives a power loss.
+  case durable
+  /// When it is in the journal's file: it survives a crash of the process, and a power loss only after a later
+  /// durable commit, `flush()` or checkpoint. Never leaves the store inconsistent.
+  case relaxed
+}
