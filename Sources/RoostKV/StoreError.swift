@@ -106,6 +106,8 @@ extension StoreError.Code {
 
   /// There is no file at the path, or its folder doesn't exist.
   public static let notFound = Self("notFound")
+  /// There is a file where a new one was to be created.
+  public static let fileExists = Self("fileExists")
   /// The file is something else; the message names what it seems to be.
   public static let notAStore = Self("notAStore")
   /// The file has no bytes.
