@@ -12,8 +12,9 @@ func hostLibraries() -> String {
     return override
   }
   #if os(Linux)
-    let maps = (try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? ""
-    for line in maps.split(separator: "\n") {
+    // Read through a handle: what reads a whole file at once stops after 4 KiB of one whose size is 0.
+    let bytes = try? FileHandle(forReadingAtPath: "/proc/self/maps")?.readToEnd()
+    for line in String(decoding: bytes ?? Data(), as: UTF8.self).split(separator: "\n") {
       if let library = line.range(of: "/pm/ManifestAPI/libPackageDescription.so"),
         let start = line.firstIndex(of: "/")
       {
@@ -68,6 +69,9 @@ var targets: [Target] = [
     name: "RoostKVTests", dependencies: ["RoostKV", "TestSupport"], swiftSettings: common),
   .testTarget(
     name: "RoostTests", dependencies: ["Roost", "RoostKV", "TestSupport"], swiftSettings: common),
+  // The tool's tests run the built program, hence the dependency on it.
+  .testTarget(
+    name: "ToolTests", dependencies: ["RoostKV", "RoostTool", "habits"], swiftSettings: common),
 ]
 
 var products: [Product] = [
