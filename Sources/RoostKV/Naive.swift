@@ -9,7 +9,8 @@ public struct Table: Hashable, Sendable {
 }
 
 /// One key with its value.
-public struct Entry: Equatable, Sendable { public var key: [UInt8]; public var value: [UInt8] }
+public struct Entry: Equatable, Sendable { public var key: [UInt8]; public var value: [UInt8]
+  public init(key: [UInt8], value: [UInt8]) { self.key = key; self.value = value } }
 
 func less(_ a: [UInt8], _ b: [UInt8]) -> Bool { a.lexicographicallyPrecedes(b) }
 

@@ -1,0 +1,83 @@
+import Foundation
+
+/// Whoever reads our standard output has closed it.
+struct OutputClosed: Error {}
+
+/// Standard output, buffered. Failed writes are thrown, so that a full disk behind `>` is noticed.
+final class Output {
+  private let descriptor: Int32
+  private let bufferSize = 1 << 18
+  private var buffer: [UInt8] = []
+  private var checksum: CRC32?
+
+  init(descriptor: Int32 = STDOUT_FILENO) {
+    self.descriptor = descriptor
+    buffer.reserveCapacity(bufferSize)
+  }
+
+  func write(_ text: String) throws {
+    var text = text
+    try text.withUTF8 { try write(UnsafeRawBufferPointer($0)) }
+  }
+
+  func write(_ byte: UInt8) throws {
+    buffer.append(byte)
+    if buffer.count >= bufferSize { try flush() }
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let piece = rest.prefix(bufferSize - buffer.count)
+      buffer.append(contentsOf: piece)
+      rest = rest.dropFirst(piece.count)
+      if buffer.count >= bufferSize { try flush() }
+    }
+  }
+
+  func flush() throws {
+    defer { buffer.removeAll(keepingCapacity: true) }
+    try buffer.withUnsafeBytes { bytes in
+      checksum?.update(bytes)
+      try writeAll(bytes)
+    }
+  }
+
+  /// From here on all that is written goes into a checksum.
+  func startChecksum() throws {
+    try flush()
+    checksum = CRC32()
+  }
+
+  /// The checksum of all written since `startChecksum`, which ends.
+  func endChecksum() throws -> UInt32 {
+    try flush()
+    defer { checksum = nil }
+    return checksum?.value ?? 0
+  }
+
+  private func writeAll(_ bytes: UnsafeRawBufferPointer) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let written = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest))
+      if written >= 0 {
+        rest = rest.dropFirst(written)
+      } else if errno == EPIPE {
+        throw OutputClosed()
+      } else if errno != EINTR {
+        throw ToolError(.failed, "can't write to standard output: \(String(cString: strerror(errno)))")
+      }
+    }
+  }
+}
+
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+  write(descriptor, bytes.baseAddress, bytes.count)
+}
+
+/// Prints a message on standard error.
+func reportError(_ message: String) {
+  var text = "roost: \(message)"
+  if text.last != "\n" { text += "\n" }
+  text.withUTF8 { _ = systemWrite(STDERR_FILENO, UnsafeRawBufferPointer($0)) }
+}
