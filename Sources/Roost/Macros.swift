@@ -10,7 +10,8 @@
 /// the store: write a costly one as a default argument of an initializer instead.
 @attached(
   member, conformances: Observable, PersistentModel,
-  names: named(_$state), named(init(_$record:)), named(_$encode), named(_$refresh), named(_$properties),
+  names: named(_$state), named(init(_$record:)), named(init()), named(_$encode), named(_$refresh),
+  named(_$properties),
   named(_$indexes), named(_$entityName), named(_$superentity), named(_$base), named(_$table),
   named(_$describe)
 )
@@ -68,11 +69,11 @@ public macro Index<Model: PersistentModel>(_ indices: Schema.Index<Model>.Types<
 
 /// Written by `@Model` on each property, with its index in the class.
 @attached(accessor, names: named(init), named(get), named(set), named(_modify))
-@attached(peer, names: prefixed(_$))
+@attached(peer, names: prefixed(_$), prefixed(_$observes_))
 public macro _ModelProperty(_ index: Int) =
   #externalMacro(module: "RoostMacros", type: "PropertyMacro")
 
 /// Written by `@Model` on each property that is observed but not stored.
 @attached(accessor, names: named(init), named(get), named(set), named(_modify))
-@attached(peer, names: prefixed(_$))
+@attached(peer, names: prefixed(_$), prefixed(_$observes_))
 public macro _ModelTransient() = #externalMacro(module: "RoostMacros", type: "PropertyMacro")

@@ -13,9 +13,6 @@ public struct ModelState: ~Copyable {
 
   var isDeleted = false
 
-  /// The properties whose own `willSet` or `didSet` is running.
-  private var observing = PropertyMask()
-
   /// Made when the object is first read while observation tracking is on.
   private var observers: RegistrarBox?
 
@@ -80,16 +77,6 @@ extension ModelState {
     observers = box
     return box.registrar
   }
-
-  /// Enters a property's observers; false if they are running already, in which case a
-  /// change is stored without calling them again, as Swift does for a property set in its own `didSet`.
-  public mutating func beginObserver(_ index: Int) -> Bool {
-    if observing.contains(index) { return false }
-    observing.insert(index)
-    return true
-  }
-
-  public mutating func endObserver(_ index: Int) { observing.remove(index) }
 }
 
 extension PersistentModel {
