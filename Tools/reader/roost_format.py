@@ -31,7 +31,16 @@ TAG_ROW_INLINE = 256
 
 class StoreProblem(Exception):
     """Why a store, or a part of it, cannot be read. `kind` is one of the words below, for programs."""
-    KINDS = ('notAStore', 'newerFormat', 'headerDamaged', 'truncated', 'pageDamaged', 'runDamaged', 'journalDamaged')
+
+    KINDS = (
+        'notAStore',
+        'newerFormat',
+        'headerDamaged',
+        'truncated',
+        'pageDamaged',
+        'runDamaged',
+        'journalDamaged',
+    )
 
     def __init__(self, kind, message):
         assert kind in self.KINDS
@@ -41,10 +50,13 @@ class StoreProblem(Exception):
 
 Stamp = namedtuple('Stamp', 'generation attempt')
 Ref = namedtuple('Ref', 'page stamp count has_runs')
-Twin = namedtuple('Twin', 'a b live stamp free')            # live: 0 or 1
-Run = namedtuple('Run', 'page length salt hash')            # the run descriptor
-Header = namedtuple('Header', 'page_size padded store_id generation commit next_lsn chain position page_count '
-                              'catalog height next_table space tag_length tag')
+Twin = namedtuple('Twin', 'a b live stamp free')  # live: 0 or 1
+Run = namedtuple('Run', 'page length salt hash')  # the run descriptor
+Header = namedtuple(
+    'Header',
+    'page_size padded store_id generation commit next_lsn chain position page_count '
+    'catalog height next_table space tag_length tag',
+)
 
 NO_PAGE = Ref(0, Stamp(0, 0), 0, False)
 NO_TWIN = Twin(0, 0, 0, Stamp(0, 0), 0)
@@ -75,14 +87,16 @@ def max_key(page_size):
 
 # References
 
+
 def unpack_ref(data, at):
     where, entries, generation, _ = struct.unpack_from('<QQII', data, at)
     return Ref(where & PAGE_MASK, Stamp(generation, where >> 48), entries & (1 << 63) - 1, entries >> 63 == 1)
 
 
 def pack_ref(ref):
-    return struct.pack('<QQII', ref.page | ref.stamp.attempt << 48, ref.count | ref.has_runs << 63,
-                       ref.stamp.generation, 0)
+    return struct.pack(
+        '<QQII', ref.page | ref.stamp.attempt << 48, ref.count | ref.has_runs << 63, ref.stamp.generation, 0
+    )
 
 
 def unpack_twin(data, at):
@@ -91,8 +105,16 @@ def unpack_twin(data, at):
 
 
 def pack_twin(twin):
-    return struct.pack('<QQIHHII', twin.a, twin.b | twin.live << 63, twin.stamp.generation, twin.stamp.attempt,
-                       0, twin.free, 0)
+    return struct.pack(
+        '<QQIHHII',
+        twin.a,
+        twin.b | twin.live << 63,
+        twin.stamp.generation,
+        twin.stamp.attempt,
+        0,
+        twin.free,
+        0,
+    )
 
 
 def live_page(twin):
@@ -109,6 +131,7 @@ def pack_run(run):
 
 # Varints
 
+
 def pack_varint(value):
     return bytes([value]) if value < 128 else bytes([0x80 | value >> 8, value & 0xFF])
 
@@ -123,6 +146,7 @@ def unpack_varint(data, at, end):
 
 
 # Runs
+
 
 def chunk_count(length):
     return -(-length // CHUNK)
@@ -147,9 +171,26 @@ _SLOT = struct.Struct('<8sIBBH16sQQQQQQ24sB7xQ32sH256s')
 
 
 def pack_header(h):
-    body = _SLOT.pack(MAGIC, VERSION, h.page_size.bit_length() - 1, h.padded, 0, h.store_id, h.generation, h.commit,
-                      h.next_lsn, h.chain, h.position, h.page_count, pack_ref(h.catalog), h.height, h.next_table,
-                      pack_twin(h.space), h.tag_length, h.tag)
+    body = _SLOT.pack(
+        MAGIC,
+        VERSION,
+        h.page_size.bit_length() - 1,
+        h.padded,
+        0,
+        h.store_id,
+        h.generation,
+        h.commit,
+        h.next_lsn,
+        h.chain,
+        h.position,
+        h.page_count,
+        pack_ref(h.catalog),
+        h.height,
+        h.next_table,
+        pack_twin(h.space),
+        h.tag_length,
+        h.tag,
+    )
     body = body.ljust(504, b'\0')
     return body + struct.pack('<Q', hash64(body, 0))
 
@@ -160,15 +201,55 @@ def unpack_header(slot):
         return 'alien'
     if struct.unpack_from('<Q', slot, 504)[0] != hash64(slot[:504], 0):
         return 'damaged'
-    (_, version, log2, padded, _, store_id, generation, commit, next_lsn, chain, position, page_count, catalog,
-     height, next_table, space, tag_length, tag) = _SLOT.unpack_from(slot)
+    (
+        _,
+        version,
+        log2,
+        padded,
+        _,
+        store_id,
+        generation,
+        commit,
+        next_lsn,
+        chain,
+        position,
+        page_count,
+        catalog,
+        height,
+        next_table,
+        space,
+        tag_length,
+        tag,
+    ) = _SLOT.unpack_from(slot)
     if version > VERSION:
         return 'newer'
-    if (version != VERSION or not 12 <= log2 <= 16 or padded > 1 or not 1 <= generation < 1 << 32
-            or height > MAX_HEIGHT or page_count > PAGE_MASK or next_table > 1 << 32):
+    if (
+        version != VERSION
+        or not 12 <= log2 <= 16
+        or padded > 1
+        or not 1 <= generation < 1 << 32
+        or height > MAX_HEIGHT
+        or page_count > PAGE_MASK
+        or next_table > 1 << 32
+    ):
         return 'damaged'
-    return Header(1 << log2, padded == 1, store_id, generation, commit, next_lsn, chain, position, page_count,
-                  unpack_ref(catalog, 0), height, next_table, unpack_twin(space, 0), tag_length, tag)
+    return Header(
+        1 << log2,
+        padded == 1,
+        store_id,
+        generation,
+        commit,
+        next_lsn,
+        chain,
+        position,
+        page_count,
+        unpack_ref(catalog, 0),
+        height,
+        next_table,
+        unpack_twin(space, 0),
+        tag_length,
+        tag,
+    )
 
 
 def page_hash(page, seed, number):
@@ -181,5 +262,6 @@ def seal_page(body, seed, number):
 
 
 def pack_page_header(number, stamp, kind, level=0, prefix=0, count=0, gap=0, last=0):
-    return struct.pack('<QQIBBHHHI', 0, number | stamp.attempt << 48, stamp.generation, kind, level, prefix, count,
-                       gap, last)
+    return struct.pack(
+        '<QQIBBHHHI', 0, number | stamp.attempt << 48, stamp.generation, kind, level, prefix, count, gap, last
+    )

@@ -3,13 +3,33 @@
 import struct
 from collections import namedtuple
 
-from roost_format import (CREATE, DELETE, DELETE_RANGE, DROP, FIRST_SEGMENT_LENGTH, GROUP_AREA, GROUP_HEADER,
-                          GROUP_MAGIC, PUT, PUT_RUN, RENAME, SEGMENT_COPIES, SEGMENT_MAGIC, StoreProblem, hash64,
-                          header_end, inline_limit, max_key, unpack_run)
+from roost_format import (
+    CREATE,
+    DELETE,
+    DELETE_RANGE,
+    DROP,
+    FIRST_SEGMENT_LENGTH,
+    GROUP_AREA,
+    GROUP_HEADER,
+    GROUP_MAGIC,
+    PUT,
+    PUT_RUN,
+    RENAME,
+    SEGMENT_COPIES,
+    SEGMENT_MAGIC,
+    StoreProblem,
+    hash64,
+    header_end,
+    inline_limit,
+    max_key,
+    unpack_run,
+)
 from roost_pages import read_run
 from xxh3 import MASK64
 
-Segment = namedtuple('Segment', 'offset length next sequence copies')       # copies: how many of the two are readable
+Segment = namedtuple(
+    'Segment', 'offset length next sequence copies'
+)  # copies: how many of the two are readable
 Group = namedtuple('Group', 'offset checksum lsn length chain durable session commit records')
 Record = namedtuple('Record', 'kind table key value upper bounds')
 
@@ -19,6 +39,7 @@ def damaged(why):
 
 
 # Segments
+
 
 def read_segment(file, seed, offset):
     """[J-1] The valid copy of a segment header with the greater sequence."""
@@ -42,8 +63,11 @@ def read_ring(file, seed, page_size):
     ring, at = [], first
     while True:
         segment = read_segment(file, seed, at)
-        unit_ok = segment.length == FIRST_SEGMENT_LENGTH if at == first else (
-            segment.length % page_size == 0 and at % page_size == 0 and segment.length > GROUP_AREA)
+        unit_ok = (
+            segment.length == FIRST_SEGMENT_LENGTH
+            if at == first
+            else (segment.length % page_size == 0 and at % page_size == 0 and segment.length > GROUP_AREA)
+        )
         if not unit_ok or at + segment.length > file.length:
             raise damaged(f'the segment at {at} has length {segment.length}')
         ring.append(segment)
@@ -60,30 +84,35 @@ def read_ring(file, seed, page_size):
 
 # Groups
 
+
 def self_valid(segment_data, segment_at, offset, seed):
     """The fixed fields of the group at file offset `offset` when magic, length and checksum hold, else None. [J-2]"""
     at = offset - segment_at
-    if at + GROUP_HEADER > len(segment_data) or segment_data[at + 8:at + 16] != GROUP_MAGIC:
+    if at + GROUP_HEADER > len(segment_data) or segment_data[at + 8 : at + 16] != GROUP_MAGIC:
         return None
-    checksum, _, lsn, length, _, chain, durable, session, commit = struct.unpack_from('<QQQIIQQQQ', segment_data, at)
+    checksum, _, lsn, length, _, chain, durable, session, commit = struct.unpack_from(
+        '<QQQIIQQQQ', segment_data, at
+    )
     if length < GROUP_HEADER or length % 8 or at + length > len(segment_data):
         return None
-    if hash64(segment_data[at + 8:at + length], (seed + offset) & MASK64) != checksum:
+    if hash64(segment_data[at + 8 : at + length], (seed + offset) & MASK64) != checksum:
         return None
     return Group(offset, checksum, lsn, length, chain, durable, session, commit, ())
 
 
 def parse_records(body, page_size):
     """The records of a group. [J-6]"""
+
     def unreadable(why):
         return damaged(f'a record cannot be read: {why}')
+
     records, at = [], 0
 
     def take(length):
         nonlocal at
         if at + length > len(body):
             raise unreadable('past the end of its group')
-        part = body[at:at + length]
+        part = body[at : at + length]
         at += length
         return part
 
@@ -106,7 +135,7 @@ def parse_records(body, page_size):
         kind, bounds, a, table = struct.unpack('<BBHI', take(8))
         record = Record(kind, table, None, None, None, bounds)
         if kind == PUT:
-            length, = struct.unpack('<I', take(4))
+            (length,) = struct.unpack('<I', take(4))
             k = key(a)
             if a + length > inline_limit(page_size):
                 raise unreadable('a value that should lie in a run')
@@ -117,7 +146,7 @@ def parse_records(body, page_size):
         elif kind == DELETE:
             record = record._replace(key=key(a))
         elif kind == DELETE_RANGE:
-            b, = struct.unpack('<I', take(4))
+            (b,) = struct.unpack('<I', take(4))
             record = record._replace(key=key(a), upper=key(b))
         elif kind in (CREATE, RENAME):
             record = record._replace(key=name(a))
@@ -149,7 +178,7 @@ class Journal:
         for i, s in enumerate(self.ring):
             if s.offset + GROUP_AREA <= position <= s.offset + s.length:
                 return i
-        raise damaged(f'the journal position {position} lies in no segment')      # [O-2]
+        raise damaged(f'the journal position {position} lies in no segment')  # [O-2]
 
     def _places(self, position, index):
         """[J-3] (position, index of the segment) where a group may follow one that ends at `position`."""
@@ -182,7 +211,7 @@ class Journal:
         if not group or group.lsn != lsn or group.chain != chain:
             return None
         at = offset - segment.offset
-        body = self.data[segment.offset][at + GROUP_HEADER:at + group.length]
+        body = self.data[segment.offset][at + GROUP_HEADER : at + group.length]
         records = parse_records(body, self.header.page_size)
         for record in records:
             if record.kind == PUT_RUN:
@@ -205,8 +234,10 @@ class Journal:
                     if group.durable >= self.missing:
                         self.gap = self.missing
                         if not to_gap:
-                            raise damaged(f'group {self.missing} is missing, although group {group.lsn} at '
-                                          f'{place} says that it was flushed')
+                            raise damaged(
+                                f'group {self.missing} is missing, although group {group.lsn} at '
+                                f'{place} says that it was flushed'
+                            )
                     dropped += 1
                 at = data.find(GROUP_MAGIC, at + 1)
         self.tail = Tail(self.missing, self.position, dropped)
@@ -214,12 +245,13 @@ class Journal:
 
 # Replay
 
+
 class Overlay:
     """What groups did to one table: keys put or deleted, and ranges of the stored tree that are hidden."""
 
     def __init__(self):
-        self.entries = {}           # key: value, Run, or None when deleted
-        self.cuts = []              # predicates over keys of the stored tree
+        self.entries = {}  # key: value, Run, or None when deleted
+        self.cuts = []  # predicates over keys of the stored tree
 
     def put(self, key, value):
         self.entries[key] = value
@@ -259,6 +291,7 @@ def in_bounds(record):
         if bounds & 1 and (key < low or (key == low and not bounds & 2)):
             return False
         return not bounds & 4 or key < high or (key == high and bounds & 8 != 0)
+
     return inside
 
 
@@ -268,13 +301,15 @@ def replay(groups, tables, next_table, make_table):
     names = {table.id: name for name, table in tables.items()}
     for group in groups:
         for record in group.records:
+
             def refuse(why):
-                raise damaged(f'group {group.lsn}: {why}')      # [J-6]
+                raise damaged(f'group {group.lsn}: {why}')  # [J-6]
+
             if record.kind == CREATE:
                 if record.key in tables or record.table in by_id:
                     refuse(f'creates table {record.table}, which is there')
                 if record.table < next_table:
-                    refuse(f'table id {record.table} is used again')        # [G-1]
+                    refuse(f'table id {record.table} is used again')  # [G-1]
                 by_id[record.table] = tables[record.key] = make_table(record.table)
                 names[record.table] = record.key
                 next_table = record.table + 1

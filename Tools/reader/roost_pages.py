@@ -4,9 +4,30 @@ import os
 import struct
 from collections import namedtuple
 
-from roost_format import (BRANCH, CHUNK, KIND_NAMES, LEAF, MAX_HEIGHT, PAGE_HEADER, PAGE_MASK, RUN_MAGIC, RUN_MARK,
-                          StoreProblem, Stamp, chunk_count, hash64, inline_limit, max_key, page_hash, run_pages,
-                          run_seed, run_value_offset, unpack_ref, unpack_run, unpack_varint)
+from roost_format import (
+    BRANCH,
+    CHUNK,
+    KIND_NAMES,
+    LEAF,
+    MAX_HEIGHT,
+    PAGE_HEADER,
+    PAGE_MASK,
+    RUN_MAGIC,
+    RUN_MARK,
+    StoreProblem,
+    Stamp,
+    chunk_count,
+    hash64,
+    inline_limit,
+    max_key,
+    page_hash,
+    run_pages,
+    run_seed,
+    run_value_offset,
+    unpack_ref,
+    unpack_run,
+    unpack_varint,
+)
 from xxh3 import MASK64
 
 PageHeader = namedtuple('PageHeader', 'hash number stamp kind level prefix count gap last')
@@ -40,12 +61,14 @@ class Pages:
 
     def __init__(self, file, page_size, seed):
         self.file, self.page_size, self.seed = file, page_size, seed
-        self.untidy = []        # [P-3] complaints about unused bytes that are not zero
+        self.untidy = []  # [P-3] complaints about unused bytes that are not zero
 
     def read(self, number, stamp, kind, level=0):
         """[P-1, P-2] The bytes of page `number`, checked against what refers to it, and its header."""
+
         def damaged(why):
             return StoreProblem('pageDamaged', f'page {number} ({KIND_NAMES[kind]}): {why}')
+
         data = self.file.read(number * self.page_size, self.page_size)
         if len(data) < self.page_size:
             raise damaged('past the end of the file')
@@ -68,16 +91,16 @@ class Cells:
     def __init__(self, pages, data, head, slots_at):
         self.data, self.head, self.size = data, head, pages.page_size
         self.number = head.number
-        self.top = self.size - head.prefix              # the end of the cell area
+        self.top = self.size - head.prefix  # the end of the cell area
         self.slots_at = slots_at
         self.spans = []
         slots_end = slots_at + 2 * head.count
         if head.count == 0:
-            raise self.damaged('is empty')              # [T-7]
+            raise self.damaged('is empty')  # [T-7]
         if head.prefix > max_key(self.size) or not slots_end <= head.last <= self.top:
             raise self.damaged('has offsets outside of it')
-        self.prefix = data[self.top:]
-        if any(data[slots_end:head.last]):
+        self.prefix = data[self.top :]
+        if any(data[slots_end : head.last]):
             pages.untidy.append(f'page {self.number}: unused bytes between slots and cells are not zero')
 
     def damaged(self, why):
@@ -91,7 +114,7 @@ class Cells:
 
     def key(self, index, length, at):
         """The part of key `index` behind the prefix, given its length, and the offset behind its cell's bytes. [T-1]"""
-        big = self.data[PAGE_HEADER + 8 * index:PAGE_HEADER + 8 * index + 8][::-1]
+        big = self.data[PAGE_HEADER + 8 * index : PAGE_HEADER + 8 * index + 8][::-1]
         if length <= 8:
             if any(big[length:]):
                 raise self.damaged(f'the head of entry {index} is not zero-filled')
@@ -101,7 +124,7 @@ class Cells:
     def take(self, at, length):
         if at + length > self.top:
             raise self.damaged('a cell crosses the end of the cell area')
-        return self.data[at:at + length]
+        return self.data[at : at + length]
 
     def cell(self, index):
         at = struct.unpack_from('<H', self.data, self.slots_at + 2 * index)[0]
@@ -148,7 +171,7 @@ def leaf_entries(pages, data, head):
             at += v
         length = value.length if v == RUN_MARK else v
         if (len(key) + length > inline_limit(pages.page_size)) != (v == RUN_MARK):
-            raise cells.damaged(f'the value of entry {i} is in the wrong place for its length')     # [T-5]
+            raise cells.damaged(f'the value of entry {i} is in the wrong place for its length')  # [T-5]
         cells.used(start, at)
         entries.append((key, value))
     cells.finish(pages)
@@ -184,7 +207,9 @@ class Tree:
         """Yields (key, value) in order. `on_page(number)` hears of every page."""
         if self.height == 0 or self.root.page == 0:
             if self.height or self.root.page or self.root.count:
-                raise StoreProblem('pageDamaged', 'a tree is empty by its height or root, but not by both')  # [T-7]
+                raise StoreProblem(
+                    'pageDamaged', 'a tree is empty by its height or root, but not by both'
+                )  # [T-7]
             return
         if self.height > MAX_HEIGHT:
             raise StoreProblem('pageDamaged', f'a tree of height {self.height}')
@@ -194,13 +219,16 @@ class Tree:
         data, head = self.pages.read(ref.page, ref.stamp, BRANCH if level else LEAF, level)
         if on_page:
             on_page(ref.page)
+
         def damaged(why):
             return StoreProblem('pageDamaged', f'page {ref.page}: {why}')
-        def ascending(keys):                            # [T-4]
+
+        def ascending(keys):  # [T-4]
             if any(a >= b for a, b in zip(keys, keys[1:])):
                 raise damaged('keys do not ascend')
             if keys and (keys[0] < low or (high is not None and keys[-1] >= high)):
                 raise damaged('keys lie outside of the bounds that the parent sets')
+
         if level == 0:
             entries = leaf_entries(self.pages, data, head)
             ascending([key for key, _ in entries])
@@ -209,15 +237,17 @@ class Tree:
         else:
             children = branch_children(self.pages, data, head)
             if is_root and len(children) < 2:
-                raise damaged('a root branch with one child')       # [T-7]
+                raise damaged('a root branch with one child')  # [T-7]
             ascending([key for key, _ in children[1:]])
             if len(children) > 1 and children[1][0] <= low:
                 raise damaged('a separator repeats the lower bound')
             for i, (key, child) in enumerate(children):
                 upper = children[i + 1][0] if i + 1 < len(children) else high
                 yield from self._walk(child, level - 1, key if i else low, upper, on_page, False)
-            count, runs = sum(child.count for _, child in children), any(child.has_runs for _, child in children)
-        if count != ref.count:                          # [T-6]
+            count, runs = sum(child.count for _, child in children), any(
+                child.has_runs for _, child in children
+            )
+        if count != ref.count:  # [T-6]
             raise damaged(f'holds {count} entries, its reference says {ref.count}')
         if runs and not ref.has_runs:
             raise damaged('holds runs, its reference says none')
@@ -225,10 +255,15 @@ class Tree:
 
 def read_run(pages, run):
     """The value that a run descriptor names, every chunk checked."""
+
     def damaged(why):
         return StoreProblem('runDamaged', f'run at page {run.page}, {run.length} bytes: {why}')
-    if (run.length == 0 or run.page > PAGE_MASK
-            or run.page * pages.page_size + run_value_offset(run.length) + run.length > pages.file.length):
+
+    if (
+        run.length == 0
+        or run.page > PAGE_MASK
+        or run.page * pages.page_size + run_value_offset(run.length) + run.length > pages.file.length
+    ):
         raise damaged('past the end of the file')
     seed = run_seed(pages.seed, run.page, run.salt)
     start = run.page * pages.page_size
@@ -241,8 +276,10 @@ def read_run(pages, run):
     value = pages.file.read(start + run_value_offset(run.length), run.length)
     view = memoryview(value)
     for i in range(chunks):
-        if hash64(bytes(view[i * CHUNK:(i + 1) * CHUNK]), (seed + i + 1) & MASK64) != \
-                struct.unpack_from('<Q', head, 32 + 8 * i)[0]:
+        if (
+            hash64(bytes(view[i * CHUNK : (i + 1) * CHUNK]), (seed + i + 1) & MASK64)
+            != struct.unpack_from('<Q', head, 32 + 8 * i)[0]
+        ):
             raise damaged(f'chunk {i} does not fit its hash')
     return value
 

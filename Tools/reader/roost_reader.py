@@ -14,8 +14,17 @@ import argparse
 import sys
 
 import roost_dump
-from roost_format import (MAGIC, NO_PAGE, SLOT_LENGTH, SLOT_OFFSETS, TAG_ROW_INLINE, StoreProblem, store_seed,
-                          unpack_header, unpack_ref)
+from roost_format import (
+    MAGIC,
+    NO_PAGE,
+    SLOT_LENGTH,
+    SLOT_OFFSETS,
+    TAG_ROW_INLINE,
+    StoreProblem,
+    store_seed,
+    unpack_header,
+    unpack_ref,
+)
 from roost_journal import Journal, Overlay, replay
 from roost_pages import File, Pages, Tree, read_run
 from roost_space import check
@@ -57,16 +66,23 @@ class Store:
         self.slots = [unpack_header(self.file.read(at, SLOT_LENGTH)) for at in SLOT_OFFSETS]
         self.header = choose_header(self.slots)
         self.seed = store_seed(self.header.store_id)
-        if self.file.length < self.header.page_count * self.header.page_size:       # [F-3]
-            raise StoreProblem('truncated', f'{self.file.length} bytes, the header says '
-                                            f'{self.header.page_count * self.header.page_size}')
+        if self.file.length < self.header.page_count * self.header.page_size:  # [F-3]
+            raise StoreProblem(
+                'truncated',
+                f'{self.file.length} bytes, the header says '
+                f'{self.header.page_count * self.header.page_size}',
+            )
         self.pages = Pages(self.file, self.header.page_size, self.seed)
         self.catalog_tree = Tree(self.pages, self.header.catalog, self.header.height)
         self.stored_tables = self._read_catalog()
         self.journal = Journal(self.pages, self.header, to_gap)
         self.tables = dict(self.stored_tables)
-        self.next_table = replay(self.journal.groups, self.tables, self.header.next_table,
-                                 lambda table_id: Table(self, table_id, Tree(self.pages, NO_PAGE, 0)))
+        self.next_table = replay(
+            self.journal.groups,
+            self.tables,
+            self.header.next_table,
+            lambda table_id: Table(self, table_id, Tree(self.pages, NO_PAGE, 0)),
+        )
 
     def close(self):
         self.file.close()
@@ -82,8 +98,10 @@ class Store:
 
     def _read_catalog(self):
         """[G-1] The tables as the header's state has them, by name."""
+
         def damaged(why):
             return StoreProblem('pageDamaged', f'catalog: {why}')
+
         tables = {}
         for name, value in self.catalog_tree.walk():
             if not 1 <= len(name) <= 255 or not isinstance(value, bytes) or len(value) != 32:
@@ -101,9 +119,11 @@ class Store:
             notes.append('the two header slots differ')
         schema = self.stored_tables.get(b'\0schema')
         tag = next((self.value(v) for k, v in schema.tree.walk() if k == b'current'), b'') if schema else b''
-        if (self.header.tag_length, self.header.tag) != \
-                (len(tag), tag[:TAG_ROW_INLINE].ljust(TAG_ROW_INLINE, b'\0')):
-            notes.append("the header's tag row is not the schema table's")             # [H-3]
+        if (self.header.tag_length, self.header.tag) != (
+            len(tag),
+            tag[:TAG_ROW_INLINE].ljust(TAG_ROW_INLINE, b'\0'),
+        ):
+            notes.append("the header's tag row is not the schema table's")  # [H-3]
         return notes
 
 
@@ -142,23 +162,31 @@ def show_tables(store):
 
 def show_groups(store):
     for group in store.journal.groups:
-        yield (f'{group.lsn} at {group.offset}: {group.length} bytes, commit {group.commit}, durable '
-               f'{group.durable}, session {group.session:016x}, {len(group.records)} records')
+        yield (
+            f'{group.lsn} at {group.offset}: {group.length} bytes, commit {group.commit}, durable '
+            f'{group.durable}, session {group.session:016x}, {len(group.records)} records'
+        )
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument('command', choices=('info', 'tables', 'groups', 'check', 'dump'))
     parser.add_argument('store')
     parser.add_argument('table', nargs='?')
-    parser.add_argument('--to-gap', action='store_true', help='open a damaged journal up to its first missing group')
+    parser.add_argument(
+        '--to-gap', action='store_true', help='open a damaged journal up to its first missing group'
+    )
     options = parser.parse_args(arguments)
     try:
         with Store(options.store, options.to_gap) as store:
             if options.command == 'dump':
                 roost_dump.dump(store, sys.stdout.buffer, options.table)
                 return 0
-            show = {'info': show_info, 'tables': show_tables, 'groups': show_groups, 'check': check}[options.command]
+            show = {'info': show_info, 'tables': show_tables, 'groups': show_groups, 'check': check}[
+                options.command
+            ]
             lines = list(show(store))
             for line in lines:
                 print(line)

@@ -1,7 +1,16 @@
 """The free map, and the check of a whole store (SPEC.md 9)."""
 
-from roost_format import (FREE_MAP, NO_TWIN, PUT_RUN, SPACE, StoreProblem, first_page, header_end, live_page,
-                          unpack_twin)
+from roost_format import (
+    FREE_MAP,
+    NO_TWIN,
+    PUT_RUN,
+    SPACE,
+    StoreProblem,
+    first_page,
+    header_end,
+    live_page,
+    unpack_twin,
+)
 from roost_pages import run_extent
 
 
@@ -11,9 +20,9 @@ class FreeMap:
     def __init__(self, pages, header):
         self.pages, self.header = pages, header
         self.zone_pages = (pages.page_size - 64) * 8
-        self.twins = []                 # twin references of the zones' pages
+        self.twins = []  # twin references of the zones' pages
         self.space_twins = []
-        self.bits = []                  # bytes of each zone
+        self.bits = []  # bytes of each zone
         self.notes = []
         self._read_space(header.space)
         for number, twin in enumerate(self.twins):
@@ -35,7 +44,9 @@ class FreeMap:
     def _read_zone(self, number, twin):
         data, head = self.pages.read(live_page(twin), twin.stamp, FREE_MAP)
         if head.last != number:
-            raise StoreProblem('pageDamaged', f'page {head.number}: the map of zone {head.last}, not {number}')
+            raise StoreProblem(
+                'pageDamaged', f'page {head.number}: the map of zone {head.last}, not {number}'
+            )
         if any(data[32:64]):
             self.notes.append(f'page {head.number}: bytes 32 to 63 of a free-map page are not zero')
         bits = data[64:]
@@ -61,7 +72,7 @@ class FreeMap:
 def check(store):
     """Reads everything that the store holds; returns the problems as lines of text, none when it is sound."""
     problems = []
-    owners = {}                         # page: what the header's state uses it for
+    owners = {}  # page: what the header's state uses it for
 
     def own(page, what):
         if page in owners:
@@ -108,7 +119,7 @@ def _compare(free_map, owners, problems, sound):
     for page in sorted(owners):
         if not free_map.in_use(page):
             problems.append(f'page {page} is free in the map, but used: {owners[page]}')
-    if sound:                           # else what the unread trees use is not known
+    if sound:  # else what the unread trees use is not known
         lost = [page for page in free_map.used_pages() if page not in owners]
         if lost:
             problems.append(f'{len(lost)} pages are in use in the map, but nothing uses them: {lost[:8]}')
@@ -125,6 +136,7 @@ def _check_journal(store, owners, problems):
             if page in holders:
                 problems.append(f'page {page} is used twice: {holders[page]}, {what}')
             holders[page] = what
+
     for segment in store.journal.ring:
         if segment.offset != first:
             hold(range(segment.offset // size, (segment.offset + segment.length) // size), 'journal segment')

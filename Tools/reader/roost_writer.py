@@ -13,12 +13,54 @@ import random
 import struct
 import sys
 
-from roost_format import (BRANCH, CHUNK, CREATE, DELETE, DELETE_RANGE, DROP, FIRST_SEGMENT_LENGTH, FREE_MAP,
-                          GROUP_AREA, GROUP_HEADER, GROUP_MAGIC, LEAF, NO_PAGE, NO_TWIN, PAGE_HEADER, PUT, PUT_RUN,
-                          RENAME, RUN_MAGIC, RUN_MARK, SEGMENT_COPIES, SEGMENT_MAGIC, SLOT_OFFSETS, SPACE,
-                          TAG_ROW_INLINE, Header, Ref, Run, Stamp, Twin, first_page, hash64, header_end,
-                          inline_limit, live_page, pack_header, pack_page_header, pack_ref, pack_run, pack_twin,
-                          pack_varint, run_pages, run_seed, run_value_offset, seal_page, store_seed)
+from roost_format import (
+    BRANCH,
+    CHUNK,
+    CREATE,
+    DELETE,
+    DELETE_RANGE,
+    DROP,
+    FIRST_SEGMENT_LENGTH,
+    FREE_MAP,
+    GROUP_AREA,
+    GROUP_HEADER,
+    GROUP_MAGIC,
+    LEAF,
+    NO_PAGE,
+    NO_TWIN,
+    PAGE_HEADER,
+    PUT,
+    PUT_RUN,
+    RENAME,
+    RUN_MAGIC,
+    RUN_MARK,
+    SEGMENT_COPIES,
+    SEGMENT_MAGIC,
+    SLOT_OFFSETS,
+    SPACE,
+    TAG_ROW_INLINE,
+    Header,
+    Ref,
+    Run,
+    Stamp,
+    Twin,
+    first_page,
+    hash64,
+    header_end,
+    inline_limit,
+    live_page,
+    pack_header,
+    pack_page_header,
+    pack_ref,
+    pack_run,
+    pack_twin,
+    pack_varint,
+    run_pages,
+    run_seed,
+    run_value_offset,
+    seal_page,
+    store_seed,
+)
 from xxh3 import MASK64
 
 
@@ -36,7 +78,7 @@ class StoreWriter:
     def __init__(self, page_size=4096, padded=False, seed=0, most_entries=None, generation=7, next_lsn=40):
         self.random = random.Random(seed)
         self.page_size, self.padded = page_size, padded
-        self.most_entries = most_entries            # entries or children a page at most, to get high trees
+        self.most_entries = most_entries  # entries or children a page at most, to get high trees
         self.store_id = self.random.randbytes(16)
         self.seed = store_seed(self.store_id)
         self.generation = generation
@@ -60,7 +102,7 @@ class StoreWriter:
     def place(self, offset, data):
         if offset + len(data) > len(self.image):
             self.image.extend(bytes(offset + len(data) - len(self.image)))
-        self.image[offset:offset + len(data)] = data
+        self.image[offset : offset + len(data)] = data
 
     def stamp(self):
         """[P-1] The stamp of some checkpoint up to this one."""
@@ -76,7 +118,7 @@ class StoreWriter:
         salt = self.random.getrandbits(64) if salt is None else salt
         page = self.allocate(run_pages(len(value), self.page_size), mark)
         seed = run_seed(self.seed, page, salt)
-        chunks = [value[i:i + CHUNK] for i in range(0, len(value), CHUNK)]
+        chunks = [value[i : i + CHUNK] for i in range(0, len(value), CHUNK)]
         head = RUN_MAGIC + struct.pack('<QQQ', page, len(value), salt)
         head += b''.join(struct.pack('<Q', hash64(c, (seed + i + 1) & MASK64)) for i, c in enumerate(chunks))
         self.place(page * self.page_size, head)
@@ -93,7 +135,7 @@ class StoreWriter:
 
     def chosen_prefix(self, keys):
         prefix = common_prefix(keys)
-        return prefix[:self.random.randint(0, len(prefix))] if self.random.random() < 0.3 else prefix
+        return prefix[: self.random.randint(0, len(prefix))] if self.random.random() < 0.3 else prefix
 
     def pack_cells(self, fixed, prefix, cells):
         """The page behind its header: `fixed`, slots, and the cells in random order with a gap here and there."""
@@ -117,35 +159,45 @@ class StoreWriter:
 
     @staticmethod
     def head_of(rest):
-        return int.from_bytes(rest[:8].ljust(8, b'\0'), 'big')      # [T-1]
+        return int.from_bytes(rest[:8].ljust(8, b'\0'), 'big')  # [T-1]
 
     def leaf_cell(self, rest, value):
         inline = isinstance(value, bytes)
-        return (pack_varint(len(rest)) + pack_varint(len(value) if inline else RUN_MARK) + rest[8:]
-                + (value if inline else pack_run(value)))
+        return (
+            pack_varint(len(rest))
+            + pack_varint(len(value) if inline else RUN_MARK)
+            + rest[8:]
+            + (value if inline else pack_run(value))
+        )
 
     def write_leaf(self, entries):
         """Writes a leaf; returns its reference."""
         prefix = self.chosen_prefix([key for key, _ in entries])
-        rests = [key[len(prefix):] for key, _ in entries]
+        rests = [key[len(prefix) :] for key, _ in entries]
         heads = struct.pack(f'<{len(rests)}Q', *map(self.head_of, rests))
         cells = [self.leaf_cell(rest, value) for rest, (_, value) in zip(rests, entries)]
         offset, gap, body = self.pack_cells(heads, prefix, cells)
         number, stamp = self.allocate(), self.stamp()
-        self.write_page(number, pack_page_header(number, stamp, LEAF, 0, len(prefix), len(entries), gap, offset) + body)
+        self.write_page(
+            number, pack_page_header(number, stamp, LEAF, 0, len(prefix), len(entries), gap, offset) + body
+        )
         return Ref(number, stamp, len(entries), any(not isinstance(value, bytes) for _, value in entries))
 
     def write_branch(self, children, level):
         """`children`: (separator, reference); the first separator counts as empty. [T-3]"""
         prefix = self.chosen_prefix([key for key, _ in children[1:]]) if len(children) > 1 else b''
-        rests = [b''] + [key[len(prefix):] for key, _ in children[1:]]
+        rests = [b''] + [key[len(prefix) :] for key, _ in children[1:]]
         fixed = struct.pack(f'<{len(rests)}Q', *map(self.head_of, rests))
         fixed += b''.join(pack_ref(ref) for _, ref in children)
         offset, gap, body = self.pack_cells(fixed, prefix, [pack_varint(len(r)) + r[8:] for r in rests])
         number, stamp = self.allocate(), self.stamp()
-        self.write_page(number, pack_page_header(number, stamp, BRANCH, level, len(prefix), len(children), gap, offset)
-                        + body)
-        return Ref(number, stamp, sum(ref.count for _, ref in children), any(ref.has_runs for _, ref in children))
+        self.write_page(
+            number,
+            pack_page_header(number, stamp, BRANCH, level, len(prefix), len(children), gap, offset) + body,
+        )
+        return Ref(
+            number, stamp, sum(ref.count for _, ref in children), any(ref.has_runs for _, ref in children)
+        )
 
     def split(self, items, cost, least):
         """`items` in groups whose costs fit a page, each of at least `least` items as far as there are as many."""
@@ -176,10 +228,14 @@ class StoreWriter:
         if not entries:
             return NO_PAGE, 0
         # Without a prefix, a cell takes at most 8 bytes of head, 2 of slot, 4 of varints, its key and its value.
-        leaves = self.split(entries, lambda e: 14 + len(e[0]) + (len(e[1]) if isinstance(e[1], bytes) else 32), 1)
+        leaves = self.split(
+            entries, lambda e: 14 + len(e[0]) + (len(e[1]) if isinstance(e[1], bytes) else 32), 1
+        )
         nodes, last = [], None
         for leaf in leaves:
-            nodes.append((self.separator(last, leaf[0][0]) if last is not None else b'', self.write_leaf(leaf)))
+            nodes.append(
+                (self.separator(last, leaf[0][0]) if last is not None else b'', self.write_leaf(leaf))
+            )
             last = leaf[-1][0]
         height = 1
         while len(nodes) > 1:
@@ -196,7 +252,9 @@ class StoreWriter:
         for name in sorted(tables):
             entries = [(key, self.stored(key, value)) for key, value in sorted(tables[name].items())]
             root, height = self.write_tree(entries)
-            self.table_ids[name], self.next_table = self.next_table, self.next_table + self.random.randint(1, 3)
+            self.table_ids[name], self.next_table = self.next_table, self.next_table + self.random.randint(
+                1, 3
+            )
             rows.append((name, struct.pack('<IB3x', self.table_ids[name], height) + pack_ref(root)))
         return self.write_tree(rows)
 
@@ -204,7 +262,7 @@ class StoreWriter:
         """[S-1] Free-map and space twins; returns the twin reference of the first space page."""
         zone_pages = (self.page_size - 64) * 8
         zones = 1
-        while True:                     # the twins lie on pages of the zones they describe
+        while True:  # the twins lie on pages of the zones they describe
             needed = (len(self.image) // self.page_size + 8 * zones + 16) // zone_pages + 1 + extra_zones
             if needed <= zones:
                 break
@@ -215,7 +273,7 @@ class StoreWriter:
         refs = [self.write_zone(zone, pair, zone_pages) for zone, pair in enumerate(zone_twins)]
         following = NO_TWIN
         for i in reversed(range(len(space_twins))):
-            part = refs[i * capacity:(i + 1) * capacity]
+            part = refs[i * capacity : (i + 1) * capacity]
             body = pack_twin(following) + b''.join(map(pack_twin, part))
             following = self.write_twin(space_twins[i], SPACE, body, count=len(part))
         return following
@@ -259,9 +317,23 @@ class StoreWriter:
         index, offset = position or (0, 0)
         self.segment, self.entered = index, {index}
         self.position = self.ring[index][0] + GROUP_AREA + offset
-        self.header = Header(self.page_size, self.padded, self.store_id, self.generation, self.next_lsn - 1,
-                             self.next_lsn, self.chain, self.position, len(self.image) // self.page_size, catalog,
-                             height, self.next_table, space, len(tag), tag[:TAG_ROW_INLINE])
+        self.header = Header(
+            self.page_size,
+            self.padded,
+            self.store_id,
+            self.generation,
+            self.next_lsn - 1,
+            self.next_lsn,
+            self.chain,
+            self.position,
+            len(self.image) // self.page_size,
+            catalog,
+            height,
+            self.next_table,
+            space,
+            len(tag),
+            tag[:TAG_ROW_INLINE],
+        )
         for at in SLOT_OFFSETS:
             self.place(at, pack_header(self.header))
         self.write_segments()
@@ -275,7 +347,8 @@ class StoreWriter:
         start, size = self.ring[self.segment]
         following = (self.segment + 1) % len(self.ring)
         return self.position + 4096 + length <= start + size or (
-            following not in self.entered and length <= self.ring[following][1] - GROUP_AREA)
+            following not in self.entered and length <= self.ring[following][1] - GROUP_AREA
+        )
 
     def append(self, records, durable=None, session=1, place=True, flushed=False):
         """Appends a group [J-3]; returns (offset, bytes). `flushed`: in a padded store, a flush came before."""
@@ -290,8 +363,11 @@ class StoreWriter:
             self.entered.add(self.segment)
             self.position = self.ring[self.segment][0] + GROUP_AREA
         durable = self.next_lsn - 1 if durable is None else durable
-        rest = GROUP_MAGIC + struct.pack('<QIIQQQQ', self.next_lsn, length, 0, self.chain, durable, session,
-                                         self.next_lsn) + body
+        rest = (
+            GROUP_MAGIC
+            + struct.pack('<QIIQQQQ', self.next_lsn, length, 0, self.chain, durable, session, self.next_lsn)
+            + body
+        )
         rest = rest.ljust(length - 8, b'\0')
         self.chain = hash64(rest, (self.seed + self.position) & MASK64)
         data, offset = struct.pack('<Q', self.chain) + rest, self.position
@@ -339,27 +415,43 @@ def save(writer, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument('store')
     for option, default in dict(seed=0, page_size=4096, entries=300, groups=5, most_entries=20).items():
         parser.add_argument('--' + option.replace('_', '-'), type=int, default=default)
     parser.add_argument('--padded', action='store_true')
-    parser.add_argument('--tail', choices=('none', 'torn', 'lost'), default='none',
-                        help='torn: the last group is half there; lost: one before a flushed group is not there')
+    parser.add_argument(
+        '--tail',
+        choices=('none', 'torn', 'lost'),
+        default='none',
+        help='torn: the last group is half there; lost: one before a flushed group is not there',
+    )
     options = parser.parse_args()
     writer = StoreWriter(options.page_size, options.padded, options.seed, options.most_entries)
     rng = writer.random
-    tables = {b'small': {b'%d' % i: rng.randbytes(i) for i in range(10)}, b'empty': {},
-              b'large': {b'key %06d' % i: rng.randbytes(rng.choice((0, 5, 90, 4000, 70_000 if i % 50 == 0 else 9)))
-                         for i in range(options.entries)}}
+    tables = {
+        b'small': {b'%d' % i: rng.randbytes(i) for i in range(10)},
+        b'empty': {},
+        b'large': {
+            b'key %06d' % i: rng.randbytes(rng.choice((0, 5, 90, 4000, 70_000 if i % 50 == 0 else 9)))
+            for i in range(options.entries)
+        },
+    }
     writer.write(tables, segments=(20, 33))
     for i in range(options.groups):
         lose = options.tail == 'lost' and i == options.groups - 2
         table = writer.table_ids[b'large']
-        writer.append([writer.put(table, b'key %06d' % rng.randrange(options.entries), rng.randbytes(3000))],
-                      place=not lose, flushed=True)
+        writer.append(
+            [writer.put(table, b'key %06d' % rng.randrange(options.entries), rng.randbytes(3000))],
+            place=not lose,
+            flushed=True,
+        )
     if options.tail == 'torn':
-        offset, data = writer.append([writer.put(writer.table_ids[b'small'], b'torn', bytes(900))], place=False)
+        offset, data = writer.append(
+            [writer.put(writer.table_ids[b'small'], b'torn', bytes(900))], place=False
+        )
         writer.place(offset, data[:512])
     save(writer, options.store)
 

@@ -14,8 +14,12 @@ from roost_writer import StoreWriter, create, delete, delete_range, drop, rename
 def value(rng, page_size):
     """Mostly short, now and then at the inline limit or in a run of several chunks."""
     limit = page_size // 2 - 64
-    return rng.randbytes(rng.choice((0, 1, 7, 8, 9, 30, 200, limit - 20, limit + 1, page_size)
-                                    + ((70_000,) if rng.random() < 0.1 else ())))
+    return rng.randbytes(
+        rng.choice(
+            (0, 1, 7, 8, 9, 30, 200, limit - 20, limit + 1, page_size)
+            + ((70_000,) if rng.random() < 0.1 else ())
+        )
+    )
 
 
 def key(rng):
@@ -54,8 +58,9 @@ def random_group(rng, writer, tables, ids, page_size):
             ends = rng.choice((True, False)), rng.choice((True, False))
             records.append(delete_range(table, low, high, *ends))
             for k in list(model):
-                if (low is None or k > low or (k == low and ends[0])) and \
-                        (high is None or k < high or (k == high and ends[1])):
+                if (low is None or k > low or (k == low and ends[0])) and (
+                    high is None or k < high or (k == high and ends[1])
+                ):
                     del model[k]
         elif choice < 0.92 and len(ids) > 1:
             records.append(drop(table))
@@ -104,7 +109,9 @@ class RandomStores(StoreCase):
                 page_size = rng.choice((4096, 4096, 8192, 16_384, 65_536))
                 tables = random_tables(rng, page_size)
                 writer = StoreWriter(page_size, rng.random() < 0.3, seed, rng.choice((None, 2, 3, 6)))
-                writer.write(tables, segments=rng.choice(((), (20,), (20, 33))), extra_zones=rng.choice((0, 2)))
+                writer.write(
+                    tables, segments=rng.choice(((), (20,), (20, 33))), extra_zones=rng.choice((0, 2))
+                )
                 ids = dict(writer.table_ids)
                 for _ in range(rng.randint(0, 12)):
                     before = {name: dict(model) for name, model in tables.items()}, dict(ids)
@@ -114,10 +121,13 @@ class RandomStores(StoreCase):
                         break
                     writer.append(records, flushed=rng.random() < 0.5)
                 store = self.open(writer.image)
-                self.assertEqual({n: list(t.items()) for n, t in store.tables.items()},
-                                 {n: sorted(t.items()) for n, t in tables.items()})
-                self.assertEqual({n: t.count() for n, t in store.tables.items()},
-                                 {n: len(t) for n, t in tables.items()})
+                self.assertEqual(
+                    {n: list(t.items()) for n, t in store.tables.items()},
+                    {n: sorted(t.items()) for n, t in tables.items()},
+                )
+                self.assertEqual(
+                    {n: t.count() for n, t in store.tables.items()}, {n: len(t) for n, t in tables.items()}
+                )
                 self.assertEqual(check(store), [])
 
     def test_high_tree(self):
@@ -162,10 +172,11 @@ class Headers(StoreCase):
             self.assertIn('the two header slots differ', check(self.open(image)))
 
     def test_newest_slot_wins(self):
-        newer = self.writer.header._replace(generation=8, height=0, catalog=self.writer.header.catalog._replace(
-            page=0, count=0))
+        newer = self.writer.header._replace(
+            generation=8, height=0, catalog=self.writer.header.catalog._replace(page=0, count=0)
+        )
         image = bytearray(self.image)
-        image[4096:4096 + SLOT_LENGTH] = pack_header(newer)
+        image[4096 : 4096 + SLOT_LENGTH] = pack_header(newer)
         self.assertEqual(self.content(image), {})
 
     def test_refusals(self):
@@ -175,9 +186,9 @@ class Headers(StoreCase):
         self.refused(both, 'headerDamaged')
         self.refused(bytes(len(self.image)), 'notAStore')
         self.refused(b'', 'notAStore')
-        self.refused(self.image[:-self.writer.page_size], 'truncated')
+        self.refused(self.image[: -self.writer.page_size], 'truncated')
         rotten = bytearray(self.image)
-        rotten[8] = rotten[4096 + 8] = 2        # a version without its checksum is no newer format
+        rotten[8] = rotten[4096 + 8] = 2  # a version without its checksum is no newer format
         self.refused(rotten, 'headerDamaged')
 
     def test_newer_format(self):
@@ -190,8 +201,10 @@ class Headers(StoreCase):
 class Journals(StoreCase):
     def store(self, groups=6, **options):
         writer = StoreWriter(**options).write({b't': {}}, segments=(20,))
-        self.groups = [writer.append([writer.put(writer.table_ids[b't'], b'%d' % i, b'x' * 700)], flushed=True)
-                       for i in range(groups)]
+        self.groups = [
+            writer.append([writer.put(writer.table_ids[b't'], b'%d' % i, b'x' * 700)], flushed=True)
+            for i in range(groups)
+        ]
         return writer
 
     def keys(self, image, **options):
@@ -201,13 +214,13 @@ class Journals(StoreCase):
         for padded in (False, True):
             image = self.store(padded=padded, seed=2).image
             offset, data = self.groups[-1]
-            image[offset + 512:offset + len(data)] = bytes(len(data) - 512)
+            image[offset + 512 : offset + len(data)] = bytes(len(data) - 512)
             self.assertEqual(self.keys(image), [b'%d' % i for i in range(5)])
 
     def test_lost_group_before_a_flushed_one(self):
         image = self.store(seed=3).image
         offset, data = self.groups[2]
-        image[offset:offset + len(data)] = bytes(len(data))
+        image[offset : offset + len(data)] = bytes(len(data))
         self.refused(image, 'journalDamaged')
         self.assertEqual(self.keys(image, to_gap=True), [b'0', b'1'])
 
@@ -227,7 +240,7 @@ class Journals(StoreCase):
         sound = bytes(writer.image)
         self.assertEqual(self.keys(sound), [b'a'])
         at = writer.image.rindex(b'y' * 100)
-        writer.image[at:at + 100] = bytes(100)
+        writer.image[at : at + 100] = bytes(100)
         self.assertEqual(self.keys(writer.image), [])
         writer.append([writer.put(table, b'b', b'')])
         self.refused(writer.image, 'journalDamaged')
@@ -249,8 +262,15 @@ class Journals(StoreCase):
         self.refused(image, 'journalDamaged')
 
     def test_unreadable_records(self):
-        for record in (b'\x09' + bytes(7), b'\x01' + bytes(3), create(1, b'again'), drop(99), delete(1, bytes(2000)),
-                       create(77, b'\xff'), delete_range(1, bytes(9), bytes(9))[:-9]):
+        for record in (
+            b'\x09' + bytes(7),
+            b'\x01' + bytes(3),
+            create(1, b'again'),
+            drop(99),
+            delete(1, bytes(2000)),
+            create(77, b'\xff'),
+            delete_range(1, bytes(9), bytes(9))[:-9],
+        ):
             writer = StoreWriter(seed=8).write({b't': {}})
             writer.append([record])
             self.refused(writer.image, 'journalDamaged')
@@ -283,15 +303,17 @@ class Damage(StoreCase):
 
     def test_page_that_nothing_uses(self):
         problems = self.problems(lambda w: self.remap(w, w.used))
-        self.assertTrue(any('nothing uses them' in p for p in problems), problems)      # the first map's twins
+        self.assertTrue(any('nothing uses them' in p for p in problems), problems)  # the first map's twins
 
     def test_map_twin_that_is_not_live(self):
         """A lost save of the map shows as a stamp that does not fit."""
+
         def change(writer):
             twin = writer.header.space
             writer.header = writer.header._replace(space=twin._replace(live=1 - twin.live))
             for at in (0, 4096):
                 writer.place(at, pack_header(writer.header))
+
         self.assertTrue(any('free map' in p for p in self.problems(change)))
 
 
@@ -303,12 +325,16 @@ class Dumps(StoreCase):
 
     def test_example(self):
         image = StoreWriter().write({b'words': {b'a': b'', 'é'.encode(): b'1\t2'}}).image
-        self.assertEqual(self.dump(image), b'roost-dump 1\ntable words 2\na\t\n\\xc3\\xa9\t1\\x092\nend 1 2 2425ca91\n')
+        self.assertEqual(
+            self.dump(image), b'roost-dump 1\ntable words 2\na\t\n\\xc3\\xa9\t1\\x092\nend 1 2 2425ca91\n'
+        )
 
     def test_same_content_same_bytes(self):
         tables = random_tables(random.Random(12), 4096)
-        dumps = {self.dump(StoreWriter(size, seed=size, most_entries=most).write(tables).image)
-                 for size, most in ((4096, 2), (8192, None), (65_536, 9))}
+        dumps = {
+            self.dump(StoreWriter(size, seed=size, most_entries=most).write(tables).image)
+            for size, most in ((4096, 2), (8192, None), (65_536, 9))
+        }
         self.assertEqual(len(dumps), 1)
 
     def test_spelling(self):

@@ -73,7 +73,9 @@ class XXH3Tests(unittest.TestCase):
         for length in [*range(0, 300), 1023, 1024, 1025, 2048, 2049, 4088, 8184, 65_536]:
             data = rng.randbytes(length)
             for seed in (0, 1, rng.getrandbits(64), (1 << 64) - 1):
-                self.assertEqual(xxh3.digest(data, seed), xxhash.xxh3_64_intdigest(data, seed), (length, seed))
+                self.assertEqual(
+                    xxh3.digest(data, seed), xxhash.xxh3_64_intdigest(data, seed), (length, seed)
+                )
 
 
 if __name__ == '__main__':

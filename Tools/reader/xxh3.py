@@ -20,18 +20,19 @@ SECRET = bytes.fromhex(
     '3c2852bb91c300cb88d0658b1b532ea371644897a20df94e3819ef46a9deacd8'
     'a8fa763fe39c343ff9dcbbc7c70b4f1d8a51e04bcdb45931c89f7ec9d9787364'
     'eac5ac8334d3ebc3c581a0fffa1363eb170ddd51b7f0da49d316552629d4689e'
-    '2b16be587d47a1fc8ff8b8d17ad031ce45cb3a8f95160428afd7fbcabb4b407e')
+    '2b16be587d47a1fc8ff8b8d17ad031ce45cb3a8f95160428afd7fbcabb4b407e'
+)
 
 STRIPE, STRIPES_PER_BLOCK = 64, 16
 BLOCK = STRIPE * STRIPES_PER_BLOCK
 
 
 def _u32(data, at):
-    return int.from_bytes(data[at:at + 4], 'little')
+    return int.from_bytes(data[at : at + 4], 'little')
 
 
 def _u64(data, at):
-    return int.from_bytes(data[at:at + 8], 'little')
+    return int.from_bytes(data[at : at + 8], 'little')
 
 
 def _swap(value, width):
@@ -88,8 +89,10 @@ def _short(data, seed):
 
 
 def _mix16(data, at, secret_at, seed):
-    return _fold(_u64(data, at) ^ ((_u64(SECRET, secret_at) + seed) & MASK64),
-                 _u64(data, at + 8) ^ ((_u64(SECRET, secret_at + 8) - seed) & MASK64))
+    return _fold(
+        _u64(data, at) ^ ((_u64(SECRET, secret_at) + seed) & MASK64),
+        _u64(data, at + 8) ^ ((_u64(SECRET, secret_at + 8) - seed) & MASK64),
+    )
 
 
 def _medium(data, seed):
@@ -162,5 +165,6 @@ try:
 except ImportError:
     hash64 = digest
 else:
+
     def hash64(data, seed=0):
         return xxhash.xxh3_64_intdigest(data, seed & MASK64)
