@@ -1,4 +1,4 @@
-"""The shapes of the file format that reader and writer share: constants, references, header (SPEC.md 2 to 5)."""
+"""What reader and writer share of the file format: constants, references, header (SPEC.md 2 to 5)."""
 
 import struct
 from collections import namedtuple
@@ -196,7 +196,7 @@ def pack_header(h):
 
 
 def unpack_header(slot):
-    """The header in a slot of 512 bytes, or the word that says what it is instead: 'alien', 'damaged', 'newer'."""
+    """The header in a slot of 512 bytes, or what it is instead: 'alien', 'damaged', 'newer'."""
     if len(slot) < SLOT_LENGTH or slot[:8] != MAGIC:
         return 'alien'
     if struct.unpack_from('<Q', slot, 504)[0] != hash64(slot[:504], 0):

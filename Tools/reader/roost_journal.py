@@ -86,7 +86,7 @@ def read_ring(file, seed, page_size):
 
 
 def self_valid(segment_data, segment_at, offset, seed):
-    """The fixed fields of the group at file offset `offset` when magic, length and checksum hold, else None. [J-2]"""
+    """The group at file offset `offset`, without records, when it is self-valid, else None. [J-2]"""
     at = offset - segment_at
     if at + GROUP_HEADER > len(segment_data) or segment_data[at + 8 : at + 16] != GROUP_MAGIC:
         return None
@@ -157,8 +157,8 @@ def parse_records(body, page_size):
 
 
 Tail = namedtuple('Tail', 'lsn position dropped')
-"""Where the journal ends: the first LSN without a valid group, where a group would follow, and how many self-valid
-groups with greater LSN are left of a torn tail."""
+"""Where the journal ends: the first LSN without a valid group, where a group would follow, and how many
+self-valid groups with greater LSN are left of a torn tail."""
 
 
 class Journal:
@@ -296,7 +296,7 @@ def in_bounds(record):
 
 
 def replay(groups, tables, next_table, make_table):
-    """[O-3] Applies the groups to `tables` (name to table). Returns the next table id. `make_table(id)` is an empty one."""
+    """[O-3] Applies the groups to `tables`, by name; returns the next table id. `make_table(id)` is an empty one."""
     by_id = {table.id: table for table in tables.values()}
     names = {table.id: name for name, table in tables.items()}
     for group in groups:

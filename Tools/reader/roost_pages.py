@@ -113,7 +113,7 @@ class Cells:
             raise self.damaged('a cell crosses the end of the cell area') from None
 
     def key(self, index, length, at):
-        """The part of key `index` behind the prefix, given its length, and the offset behind its cell's bytes. [T-1]"""
+        """[T-1] Key `index` behind the prefix, given its length, and the offset behind its bytes in the cell."""
         big = self.data[PAGE_HEADER + 8 * index : PAGE_HEADER + 8 * index + 8][::-1]
         if length <= 8:
             if any(big[length:]):

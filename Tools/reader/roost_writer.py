@@ -3,9 +3,9 @@
 
   roost_writer.py STORE [--seed N] [--page-size P] [--padded] [--entries N] [--groups N] [--tail KIND]
 
-A `StoreWriter` builds one state: tables, runs, map, journal ring. It is free where the format leaves freedom, by a
-seeded random choice: places of pages, order of cells, gaps among them, prefixes shorter than they could be, entries
-a page, which twin is live, old stamps.
+A `StoreWriter` builds one state: tables, runs, map, journal ring. Where the format leaves freedom, it chooses by
+seeded chance: places of pages, order of cells, gaps among them, prefixes shorter than they could be, entries a
+page, which twin is live, old stamps.
 """
 
 import argparse
@@ -138,7 +138,7 @@ class StoreWriter:
         return prefix[: self.random.randint(0, len(prefix))] if self.random.random() < 0.3 else prefix
 
     def pack_cells(self, fixed, prefix, cells):
-        """The page behind its header: `fixed`, slots, and the cells in random order with a gap here and there."""
+        """The page behind its header: `fixed`, slots, cells in random order with gaps here and there."""
         n = len(cells)
         room = self.page_size - PAGE_HEADER - len(fixed) - 2 * n - len(prefix) - sum(map(len, cells))
         assert room >= 0, 'page overflow'
@@ -200,7 +200,7 @@ class StoreWriter:
         )
 
     def split(self, items, cost, least):
-        """`items` in groups whose costs fit a page, each of at least `least` items as far as there are as many."""
+        """`items` in groups that fit a page each, the last of at least `least` items if possible."""
         room = self.page_size - PAGE_HEADER
         groups, total = [], 0
         for item in items:
@@ -227,7 +227,7 @@ class StoreWriter:
         """(root, height) of a tree with `entries`, sorted (key, value or Run)."""
         if not entries:
             return NO_PAGE, 0
-        # Without a prefix, a cell takes at most 8 bytes of head, 2 of slot, 4 of varints, its key and its value.
+        # Without a prefix: at most 8 bytes of head, 2 of slot, 4 of varints, the key and the value.
         leaves = self.split(
             entries, lambda e: 14 + len(e[0]) + (len(e[1]) if isinstance(e[1], bytes) else 32), 1
         )
@@ -247,7 +247,7 @@ class StoreWriter:
     # State
 
     def write_state(self, tables):
-        """Writes all tables (name to dict of key to value), runs and the catalog; returns (catalog root, height)."""
+        """Writes all tables (name to dict), runs and the catalog; returns (catalog root, height)."""
         self.table_ids, rows = {}, []
         for name in sorted(tables):
             entries = [(key, self.stored(key, value)) for key, value in sorted(tables[name].items())]
@@ -351,7 +351,7 @@ class StoreWriter:
         )
 
     def append(self, records, durable=None, session=1, place=True, flushed=False):
-        """Appends a group [J-3]; returns (offset, bytes). `flushed`: in a padded store, a flush came before."""
+        """[J-3] Appends a group; returns (offset, bytes). `flushed`: a flush came before (padded stores)."""
         body = b''.join(records)
         length = max(GROUP_HEADER, (GROUP_HEADER + len(body) + 7) & ~7)
         if flushed and self.padded:
