@@ -40,17 +40,23 @@ func hostLibraries() -> String {
 
 let host = hostLibraries()
 
-let common: [SwiftSetting] = [
-  .swiftLanguageMode(.v6),
-  .enableUpcomingFeature("ExistentialAny"),
-  .enableExperimentalFeature("Lifetimes"),
-]
+/// With ROOST_STRICT in the environment warnings are errors, as in `.ci/run`; not otherwise, since
+/// a later compiler's new warnings must not keep anyone from building.
+let strict: [SwiftSetting] =
+  ProcessInfo.processInfo.environment["ROOST_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)]
+
+let common: [SwiftSetting] =
+  strict + [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableExperimentalFeature("Lifetimes"),
+  ]
 
 var targets: [Target] = [
   .target(name: "RoostKV", swiftSettings: common),
   .macro(
     name: "RoostMacros",
-    swiftSettings: [.swiftLanguageMode(.v6), .unsafeFlags(["-I", host])],
+    swiftSettings: strict + [.swiftLanguageMode(.v6), .unsafeFlags(["-I", host])],
     linkerSettings: [
       .unsafeFlags([
         "-L", host, "-lSwiftSyntax", "-lSwiftSyntaxMacros", "-lSwiftSyntaxBuilder",
