@@ -1,0 +1,313 @@
+/// Which pages of the file are in use: the free map in memory. SPEC.md section 9.
+///
+/// Each zone has two bitmaps. `reachable` is what the next checkpoint will write: the pages of the newest
+/// committed state. `unavailable` is what must not be allocated now: besides those, pages that the header on the
+/// disk or a snapshot still needs, pages of uncommitted runs, and journal segments.
+/// Invariant: `reachable` is a subset of `unavailable`.
+///
+/// Zones are read when first needed. Only used with the writer lock held.
+final class FreeMap {
+  struct Zone {
+    var twin: TwinReference
+    var isLoaded: Bool
+    var isChanged = false
+    var reachable: Bitmap
+    var unavailable: Bitmap
+  }
+
+  let geometry: FileGeometry
+  private let reader: any MapPageReader
+  private var zones: [Zone] = []
+  private var spacePages: [TwinReference] = []
+  private var changedSpacePages = 0
+  /// Pages that the file has room for.
+  private(set) var fileEnd: UInt64
+  /// Pages below `fileEnd` that may be allocated.
+  private(set) var availableCount: UInt64 = 0
+  /// Allocation begins its search here; pages below are taken.
+  private var lowestFree: UInt64 = 0
+
+  /// The map of a new store, whose first pages hold the map itself.
+  init(newStore geometry: FileGeometry, reader: any MapPageReader) {
+    self.geometry = geometry
+    self.reader = reader
+    let first = geometry.firstPage
+    fileEnd = first + 4
+    spacePages = [TwinReference(pageA: first, pageB: first + 1)]
+    zones = [newZone(TwinReference(pageA: first + 2, pageB: first + 3))]
+    changedSpacePages = 1
+    markUsed(0..<fileEnd)
+  }
+
+  /// The map that a header names. Reads the space pages, not the zones.
+  init(_ header: Header, fileEnd: UInt64, reader: any MapPageReader) throws(StoreError) {
+    geometry = header.geometry
+    self.reader = reader
+    self.fileEnd = fileEnd
+    var next = header.space
+    while !next.isNone {
+      guard spacePages.count <= zones.count / geometry.zonesPerSpacePage else {
+        throw StoreError(
+          .pageDamaged, "the list of free-map pages runs in a circle", remedy: damageRemedy, page: next.live)
+      }
+      spacePages.append(next)
+      let page = try reader.mapPage(next, kind: .space, zone: nil)
+      next = try page.withUnsafeBytes { (bytes) throws(StoreError) in try readSpacePage(bytes, next.live) }
+    }
+    for zone in zones.indices { availableCount += UInt64(zones[zone].twin.freeCount) - min(beyond(zone), UInt64(zones[zone].twin.freeCount)) }
+  }
+
+  private func readSpacePage(_ bytes: UnsafeRawBufferPointer, _ page: UInt64) throws(StoreError) -> TwinReference {
+    let damaged = StoreError(.pageDamaged, "a space page has impossible entries", remedy: damageRemedy, page: page)
+    guard let count: UInt16 = bytes.field(24), count <= geometry.zonesPerSpacePage,
+      let next = TwinReference(bytes, at: 32)
+    else { throw damaged }
+    for index in 0..<Int(count) {
+      guard let twin = TwinReference(bytes, at: 64 + index * TwinReference.byteCount), !twin.isNone,
+        twin.freeCount <= geometry.zonePages
+      else { throw damaged }
+      zones.append(
+        Zone(twin: twin, isLoaded: false, reachable: Bitmap(count: 0), unavailable: Bitmap(count: 0)))
+    }
+    guard next.isNone || count == geometry.zonesPerSpacePage else { throw damaged }
+    return next
+  }
+
+  /// Pages of the zone that lie past the file's end.
+  private func beyond(_ zone: Int) -> UInt64 {
+    let end = (UInt64(zone) + 1) * geometry.zonePages
+    return end > fileEnd ? min(end - fileEnd, geometry.zonePages) : 0
+  }
+
+  private func newZone(_ twin: TwinReference) -> Zone {
+    let bits = Int(geometry.zonePages)
+    return Zone(
+      twin: twin, isLoaded: true, isChanged: true, reachable: Bitmap(count: bits), unavailable: Bitmap(count: bits))
+  }
+
+  private func load(_ zone: Int) throws(StoreError) {
+    if zones[zone].isLoaded { return }
+    let page = try reader.mapPage(zones[zone].twin, kind: .freeMap, zone: UInt32(zone))
+    let bits = page.withUnsafeBytes { Bitmap(UnsafeRawBufferPointer(rebasing: $0[64...])) }
+    zones[zone].reachable = bits
+    zones[zone].unavailable = bits
+    zones[zone].isLoaded = true
+  }
+
+  // MARK: Marks
+
+  /// Calls `body` for the part of `pages` in each zone.
+  private func forEachZone(
+    _ pages: Range<UInt64>, _ body: (_ zone: Int, _ bits: Range<Int>) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    var page = pages.lowerBound
+    while page < pages.upperBound {
+      let zone = page / geometry.zonePages
+      let start = zone * geometry.zonePages
+      let end = min(pages.upperBound, start + geometry.zonePages)
+      try body(Int(zone), Int(page - start)..<Int(end - start))
+      page = end
+    }
+  }
+
+  /// Makes pages unavailable that the map itself does not mention: journal segments, runs found by recovery.
+  func hold(_ pages: Range<UInt64>) throws(StoreError) {
+    try forEachZone(pages) { (zone, bits) throws(StoreError) in
+      guard zone < zones.count else { return }
+      try load(zone)
+      availableCount -= min(availableCount, UInt64(zones[zone].unavailable.set(bits, to: true)))
+    }
+  }
+
+  /// Makes pages available again.
+  func release(_ pages: Range<UInt64>) throws(StoreError) {
+    try forEachZone(pages) { (zone, bits) throws(StoreError) in
+      try load(zone)
+      availableCount += UInt64(zones[zone].unavailable.set(bits, to: false))
+    }
+    lowestFree = min(lowestFree, pages.lowerBound)
+  }
+
+  /// The newest state reaches these pages from now on, or no longer.
+  func setReachable(_ pages: Range<UInt64>, _ reachable: Bool) throws(StoreError) {
+    try forEachZone(pages) { (zone, bits) throws(StoreError) in
+      try load(zone)
+      if zones[zone].reachable.set(bits, to: reachable) > 0 { markChanged(zone) }
+    }
+  }
+
+  private func markChanged(_ zone: Int) {
+    zones[zone].isChanged = true
+    changedSpacePages = max(changedSpacePages, zone / geometry.zonesPerSpacePage + 1)
+  }
+
+  /// For pages that were just made, in loaded zones. Returns how many were not in use before.
+  @discardableResult
+  private func markUsed(_ pages: Range<UInt64>) -> Int {
+    var changed = 0
+    // The zones are loaded, so nothing can throw.
+    try? forEachZone(pages) { (zone, bits) throws(StoreError) in
+      zones[zone].reachable.set(bits, to: true)
+      changed += zones[zone].unavailable.set(bits, to: true)
+      markChanged(zone)
+    }
+    return changed
+  }
+
+  // MARK: Allocation
+
+  /// Takes an extent of free pages, as low in the file as possible; `nil` when there is none of `minimum` pages.
+  /// - Parameter floor: no page below it is taken.
+  func allocate(minimum: Int, maximum: Int, from floor: UInt64 = 0) throws(StoreError) -> Range<UInt64>? {
+    guard availableCount >= UInt64(minimum) else { return nil }
+    let start = max(lowestFree, floor)
+    var isFirst = floor <= lowestFree
+    for zone in Int(min(start / geometry.zonePages, UInt64(zones.count)))..<zones.count {
+      if !zones[zone].isLoaded, zones[zone].twin.freeCount < minimum { continue }
+      try load(zone)
+      let base = UInt64(zone) * geometry.zonePages
+      let from = Int(max(start, base) - base)
+      let below = Int(geometry.zonePages - beyond(zone))
+      if from >= below { continue }
+      if isFirst {
+        let free = zones[zone].unavailable.firstIndex(of: false, from: from, below: below)
+        lowestFree = base + UInt64(free)
+        isFirst = free == below
+      }
+      if let bits = zones[zone].unavailable.extent(from: from, below: below, minimum: minimum, maximum: maximum) {
+        availableCount -= UInt64(zones[zone].unavailable.set(bits, to: true))
+        return base + UInt64(bits.lowerBound)..<base + UInt64(bits.upperBound)
+      }
+    }
+    // A run may cross zones only through this path: pages just added at the end of the file.
+    return try allocateAtEnd(minimum, floor)
+  }
+
+  /// The free pages that end the file, when there are enough of them.
+  private func allocateAtEnd(_ count: Int, _ floor: UInt64) throws(StoreError) -> Range<UInt64>? {
+    guard count > 1, fileEnd >= UInt64(count), fileEnd - UInt64(count) >= floor else { return nil }
+    let pages = fileEnd - UInt64(count)..<fileEnd
+    var isFree = true
+    try forEachZone(pages) { (zone, bits) throws(StoreError) in
+      guard isFree, zone < zones.count else { return isFree = false }
+      try load(zone)
+      isFree =
+        zones[zone].unavailable.firstIndex(of: true, from: bits.lowerBound, below: bits.upperBound) == bits.upperBound
+    }
+    guard isFree else { return nil }
+    try hold(pages)
+    return pages
+  }
+
+  /// How many free pages end the file.
+  func freeTail() throws(StoreError) -> UInt64 {
+    var end = fileEnd
+    while end > geometry.firstPage {
+      let zone = Int((end - 1) / geometry.zonePages)
+      try load(zone)
+      if zones[zone].unavailable[Int((end - 1) % geometry.zonePages)] { break }
+      end -= 1
+    }
+    return fileEnd - end
+  }
+
+  /// Takes in that the file has been extended to `pages` pages. New zones take pages for their maps from the new
+  /// space: from each zone's beginning, or, so that a run may cross zones, from the file's end.
+  func extend(to pages: UInt64, mapPagesAtEnd: Bool = false) throws(StoreError) {
+    precondition(pages >= fileEnd)
+    let oldZones = UInt64(zones.count)
+    availableCount += min(pages, oldZones * geometry.zonePages) - min(fileEnd, oldZones * geometry.zonePages)
+    fileEnd = pages
+    var mapPage = pages - min(pages, mapPagesAtEnd ? mapPagesNeeded(for: pages) : 0)
+    while UInt64(zones.count) * geometry.zonePages < fileEnd {
+      let first = UInt64(zones.count) * geometry.zonePages
+      if !mapPagesAtEnd { mapPage = first }
+      zones.append(newZone(TwinReference(pageA: mapPage, pageB: mapPage + 1)))
+      availableCount += min(fileEnd, first + geometry.zonePages) - first
+      mapPage += 2
+      if zones.count > spacePages.count * geometry.zonesPerSpacePage {
+        spacePages.append(TwinReference(pageA: mapPage, pageB: mapPage + 1))
+        mapPage += 2
+      }
+    }
+    for zone in Int(oldZones)..<max(Int(oldZones), zones.count) { takeMapPages(zones[zone].twin, zone) }
+    for twin in spacePages where twin.pageA >= oldZones * geometry.zonePages || twin.generation == 0 {
+      takeMapPages(twin, zones.count - 1)
+    }
+  }
+
+  /// Map pages that `extend(to: pages)` will take.
+  func mapPagesNeeded(for pages: UInt64) -> UInt64 {
+    let count = (pages + geometry.zonePages - 1) / geometry.zonePages
+    let perSpace = UInt64(geometry.zonesPerSpacePage)
+    let newSpacePages = (count + perSpace - 1) / perSpace - min((count + perSpace - 1) / perSpace, UInt64(spacePages.count))
+    return 2 * (count - min(count, UInt64(zones.count))) + 2 * newSpacePages
+  }
+
+  /// Growth is in steps that leave room for the map pages of a new zone, see `Space.grow`.
+  private func takeMapPages(_ twin: TwinReference, _ zone: Int) {
+    let before = availableCount
+    let changed = markUsed(twin.pageA..<twin.pageB + 1)
+    availableCount = before - min(before, UInt64(changed))
+    markChanged(zone)
+  }
+
+  /// Takes in that the file has been cut to `pages` pages, all free behind them.
+  func truncate(to pages: UInt64) {
+    precondition(pages <= fileEnd)
+    availableCount -= min(availableCount, fileEnd - pages)
+    fileEnd = pages
+    lowestFree = min(lowestFree, pages)
+  }
+
+  // MARK: Saving
+
+  /// Pages that a save of the map may write at most.
+  var savePageCount: Int { zones.count { $0.isChanged } + spacePages.count }
+
+  /// The changed map pages as they have to be written, with their stamp; the map takes them as saved.
+  /// Returns the pages and the reference for the header. [S-3]
+  func save(generation: UInt32, attempt: UInt16, seal: MapPageSealer) -> (pages: [(UInt64, [UInt8])], root: TwinReference) {
+    var pages: [(UInt64, [UInt8])] = []
+    for zone in zones.indices where zones[zone].isChanged {
+      var twin = zones[zone].twin.swapped(generation: generation, attempt: attempt)
+      twin.freeCount = UInt32(zones[zone].reachable.zeroCount)
+      zones[zone].twin = twin
+      zones[zone].isChanged = false
+      let page = seal.page(.freeMap, twin, zone: UInt32(zone), count: 0) { bytes in
+        zones[zone].reachable.write(to: bytes, at: 64)
+      }
+      pages.append((twin.live, page))
+    }
+    // A space page holds the stamp of the next one, so every page before a changed one changes too.
+    for index in (0..<changedSpacePages).reversed() {
+      let twin = spacePages[index].swapped(generation: generation, attempt: attempt)
+      spacePages[index] = twin
+      pages.append((twin.live, spacePage(index, twin, seal)))
+    }
+    changedSpacePages = 0
+    return (pages, spacePages[0])
+  }
+
+  private func spacePage(_ index: Int, _ twin: TwinReference, _ seal: MapPageSealer) -> [UInt8] {
+    let first = index * geometry.zonesPerSpacePage
+    let listed = zones[first..<min(zones.count, first + geometry.zonesPerSpacePage)]
+    return seal.page(.space, twin, zone: 0, count: listed.count) { bytes in
+      if index + 1 < spacePages.count { spacePages[index + 1].write(to: bytes, at: 32) }
+      for (entry, zone) in listed.enumerated() { zone.twin.write(to: bytes, at: 64 + entry * TwinReference.byteCount) }
+    }
+  }
+
+  /// The pages of the map itself, for the integrity check.
+  var ownPages: [UInt64] { (spacePages + zones.map(\.twin)).flatMap { [$0.pageA, $0.pageB] } }
+
+  /// Whether the newest state reaches `page`, as the map has it.
+  func isReachable(_ page: UInt64) throws(StoreError) -> Bool {
+    let zone = Int(page / geometry.zonePages)
+    guard zone < zones.count else { return false }
+    try load(zone)
+    return zones[zone].reachable[Int(page % geometry.zonePages)]
+  }
+}
+
+let damageRemedy = "restore the file from a backup, or recover what is readable with `roost salvage`"
