@@ -1,0 +1,202 @@
+/// The segments of the journal, in the order of the ring, and where the next group goes. SPEC.md section 10.
+///
+/// Invariant: the writer is in `segments[current]`, and `position` lies in its group area or at its end. Links from one
+/// needed group's segment to the next never change: the ring changes only behind the writer. [J-7]
+struct JournalRing {
+  struct Segment {
+    var header: SegmentHeader
+    /// The greatest LSN of a group known to lie in the segment.
+    var lastLSN: UInt64 = 0
+    /// The two copies on the disk differ.
+    var isUneven = false
+  }
+
+  let file: any StorageFile
+  let storeSeed: UInt64
+  var segments: [Segment]
+  var current: Int
+  /// Where the last group ends.
+  var position: UInt64
+
+  static let longestSegment: UInt64 = 1 << 20
+  private static let segmentLimit = 1 << 16
+
+  /// The ring of a new store: the first segment alone.
+  init(newAt offset: UInt64, file: any StorageFile, storeSeed: UInt64) {
+    self.file = file
+    self.storeSeed = storeSeed
+    let header = SegmentHeader(
+      offset: offset, length: FileGeometry.firstSegmentBytes, next: offset, sequence: 1)
+    segments = [Segment(header: header)]
+    current = 0
+    position = header.firstGroup
+  }
+
+  /// Walks the ring of an existing store. [O-2]
+  init(_ header: Header, file: any StorageFile, fileBytes: UInt64, storeSeed: UInt64) throws(StoreError) {
+    self.file = file
+    self.storeSeed = storeSeed
+    segments = []
+    current = 0
+    position = header.journalPosition
+    let first = header.geometry.headerBytes
+    var offset = first
+    repeat {
+      let segment = try Self.read(offset, file, storeSeed, fileBytes)
+      let isKnown = segments.contains { $0.header.offset == offset }
+      let isAligned = offset == first || offset % UInt64(header.geometry.pageSize) == 0
+      guard !isKnown, isAligned, segments.count < Self.segmentLimit else {
+        throw Self.damaged("the segments do not form a ring", offset, file)
+      }
+      segments.append(segment)
+      offset = segment.header.next
+    } while offset != first
+    guard let index = segments.firstIndex(where: { $0.header.firstGroup <= position && position <= $0.header.end })
+    else { throw Self.damaged("the header's journal position lies in no segment", position, file) }
+    current = index
+  }
+
+  static func damaged(_ why: String, _ offset: UInt64, _ file: any StorageFile) -> StoreError {
+    StoreError(
+      .journalDamaged, "the journal can't be used: \(why)",
+      remedy: "restore the file from a backup, or recover what is readable with `roost salvage`", path: file.path,
+      offset: offset)
+  }
+
+  private static func read(
+    _ offset: UInt64, _ file: any StorageFile, _ storeSeed: UInt64, _ fileBytes: UInt64
+  ) throws(StoreError) -> Segment {
+    var copies: [SegmentHeader?] = []
+    for copy in SegmentHeader.copyOffsets {
+      let (place, overflow) = offset.addingReportingOverflow(copy)
+      guard !overflow else { break }
+      let bytes = try file.readBytes(SegmentHeader.byteCount, at: place)
+      copies.append(bytes.withUnsafeBytes { SegmentHeader($0, at: offset, storeSeed: storeSeed) })
+    }
+    guard let newest = copies.compactMap({ $0 }).max(by: { $0.sequence < $1.sequence }) else {
+      throw damaged("a segment's header isn't what was written", offset, file)
+    }
+    guard newest.end <= fileBytes else { throw damaged("a segment lies outside the file", offset, file) }
+    return Segment(header: newest, isUneven: copies.contains { $0 != newest })
+  }
+
+  // MARK: Changes
+
+  /// Writes both copies of every uneven segment header. [O-4]
+  mutating func level() throws(StoreError) {
+    for index in segments.indices where segments[index].isUneven {
+      try writeHeader(segments[index].header)
+      segments[index].isUneven = false
+    }
+  }
+
+  /// Writes both copies, each followed by a flush. [J-1]
+  private func writeHeader(_ header: SegmentHeader) throws(StoreError) {
+    let bytes = header.encoded(storeSeed: storeSeed)
+    for copy in SegmentHeader.copyOffsets {
+      try bytes.withBytes { (bytes) throws(StoreError) in try file.write(bytes, at: header.offset + copy) }
+      try file.flush()
+    }
+  }
+
+  /// Puts a segment into the ring behind the writer's. Its space is allocated and holds nothing that is needed.
+  mutating func insert(offset: UInt64, length: UInt64) throws(StoreError) {
+    var header = SegmentHeader(offset: offset, length: length, next: segments[current].header.next, sequence: 1)
+    try prewrite(header)
+    // A header of an earlier segment may lie here with a greater sequence; both copies are overwritten.
+    try writeHeader(header)
+    header = segments[current].header
+    header.next = offset
+    header.sequence += 1
+    try writeHeader(header)
+    segments[current].header = header
+    let new = SegmentHeader(offset: offset, length: length, next: 0, sequence: 1)
+    segments.insert(Segment(header: new), at: current + 1)
+    segments[current + 1].header.next = segments[(current + 2) % segments.count].header.offset
+  }
+
+  /// Writes zeros, so that later group writes change no allocation. Small writes, since large ones make the kernel keep
+  /// the range in large units, each of which a small write then dirties whole.
+  private func prewrite(_ header: SegmentHeader) throws(StoreError) {
+    let zeros = [UInt8](repeating: 0, count: 16384)
+    var offset = header.offset
+    while offset < header.end {
+      let count = Int(min(UInt64(zeros.count), header.end - offset))
+      try zeros.withBytes { (bytes) throws(StoreError) in
+        try file.write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: offset)
+      }
+      offset += UInt64(count)
+    }
+  }
+
+  /// Takes the segment behind `segments[index]` out; returns its place. Not the first one, nor the writer's.
+  mutating func removeSegment(after index: Int) throws(StoreError) -> SegmentHeader {
+    let victim = (index + 1) % segments.count
+    precondition(victim != current && victim != 0)
+    var header = segments[index].header
+    let removed = segments[victim].header
+    header.next = removed.next
+    header.sequence += 1
+    try writeHeader(header)
+    segments[index].header = header
+    segments.remove(at: victim)
+    if victim < current { current -= 1 }
+    return removed
+  }
+
+  // MARK: Places for groups
+
+  /// Where a group of `length` bytes can go without a new segment; moves on to the next segment where that is allowed.
+  /// `oldestNeeded` is the least next LSN of any header that may be read, `positions` their journal positions.
+  mutating func place(_ length: Int, step: UInt64, oldestNeeded: UInt64, positions: [UInt64]) -> UInt64? {
+    if let start = roundedUp(position, to: step), fits(length, start, segments[current].header) { return start }
+    let next = (current + 1) % segments.count
+    let header = segments[next].header
+    let isNeeded =
+      next == current || segments[next].lastLSN >= oldestNeeded
+      || positions.contains { header.firstGroup <= $0 && $0 <= header.end }
+    guard !isNeeded, fits(length, header.firstGroup, header) else { return nil }
+    current = next
+    position = header.firstGroup
+    return position
+  }
+
+  private func fits(_ length: Int, _ start: UInt64, _ header: SegmentHeader) -> Bool {
+    start <= header.end && UInt64(length) <= header.end - start
+  }
+
+  /// Takes in that a group lies at `offset`.
+  mutating func advance(lsn: UInt64, offset: UInt64, length: Int) {
+    position = offset + UInt64(length)
+    segments[current].lastLSN = lsn
+  }
+
+  /// Bytes of a segment that a group of `length` needs: the ring doubles, within bounds.
+  func newSegmentLength(for length: Int, pageSize: Int) -> UInt64 {
+    let total = segments.reduce(0) { $0 + $1.header.length }
+    let wanted = max(min(total, Self.longestSegment), SegmentHeader.groupArea + UInt64(length))
+    return (wanted + UInt64(pageSize) - 1) / UInt64(pageSize) * UInt64(pageSize)
+  }
+
+  var byteCount: UInt64 { segments.reduce(0) { $0 + $1.header.length } }
+
+  /// The pages of every segment but the first.
+  func pages(_ geometry: FileGeometry) -> [Range<UInt64>] {
+    segments.dropFirst().map { segment in
+      let first = segment.header.offset >> UInt64(geometry.pageShift)
+      return first..<first + geometry.pages(segment.header.length)
+    }
+  }
+}
+
+extension StorageFile {
+  /// Up to `count` bytes, fewer at the end of the file.
+  func readBytes(_ count: Int, at offset: UInt64) throws(StoreError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let result: Result<Int, StoreError> = bytes.withUnsafeMutableBytes { buffer in
+      do throws(StoreError) { return .success(try self.read(into: buffer, at: offset)) } catch { return .failure(error) }
+    }
+    bytes.removeLast(count - (try result.get()))
+    return bytes
+  }
+}

@@ -1,0 +1,330 @@
+/// Brings groups into the file, makes them durable, and publishes versions to readers.
+///
+/// Two states of the store meet here: writers build on the version appended last, readers see `visible`. A durable commit
+/// becomes visible when its flush returns, a relaxed one when it is written, and with it every one before. [C-2]
+///
+/// Whoever waits for durability and finds nobody flushing does it for all that are queued (group commit).
+final class CommitQueue: @unchecked Sendable {
+  /// A snapshot's hold on a version.
+  struct Pin {
+    var sequence: UInt64
+    var base: UInt32
+    var commit: UInt64
+    var count: Int
+    var since: UInt64
+  }
+
+  private struct Group {
+    var lsn: UInt64
+    var offset: UInt64
+    var bytes: [UInt8]
+    /// Runs that must be on the disk with the group.
+    var runCount: UInt64
+  }
+
+  private let file: any StorageFile
+  private let runtime: any Runtime
+  private let monitor: any Monitor
+
+  // All below is guarded by the monitor.
+  private var current: Version
+  private var pins: [Pin] = []
+  private var queue: [Group] = []
+  private var isWriting = false
+  private var writtenLSN: UInt64
+  private var flushedLSN: UInt64
+  /// Groups were written without being flushed.
+  private var hasUnflushedGroups = false
+  private var runsWritten: UInt64 = 0
+  private var runsFlushed: UInt64 = 0
+  private var pending: [(lsn: UInt64, version: Version)] = []
+  private var failure: StoreError?
+  private var callbacks: [(lsn: UInt64, call: @Sendable (StoreError?) -> Void)] = []
+  private var hasFlusher = false
+  private var counters = Counters()
+
+  /// How far a write went.
+  private enum Progress {
+    case written
+    /// Every group, and the runs that they name.
+    case groupsDurable
+    /// All that was in the file when it began.
+    case allDurable
+  }
+
+  /// What commits cost so far.
+  struct Counters: Sendable {
+    var groups: UInt64 = 0
+    var flushes: UInt64 = 0
+    var journalBytes: UInt64 = 0
+  }
+
+  init(_ version: Version, lsn: UInt64, file: any StorageFile, runtime: any Runtime) {
+    current = version
+    writtenLSN = lsn
+    flushedLSN = lsn
+    self.file = file
+    self.runtime = runtime
+    monitor = runtime.makeMonitor()
+  }
+
+  // MARK: Snapshots
+
+  /// The version that readers see, held until `unpin`.
+  func pinVisible() -> Version {
+    monitor.withLock {
+      let version = current
+      if let last = pins.indices.last, pins[last].sequence == version.sequence {
+        pins[last].count += 1
+      } else {
+        let pin = Pin(
+          sequence: version.sequence, base: version.base, commit: version.commit, count: 1, since: runtime.now())
+        pins.append(pin)
+      }
+      return version
+    }
+  }
+
+  /// Holds a version that is held already once more.
+  func pinAgain(_ version: Version) {
+    monitor.withLock {
+      guard let index = index(of: version.sequence) else { return }
+      pins[index].count += 1
+    }
+  }
+
+  func unpin(_ version: Version) {
+    let isLast = monitor.withLock {
+      guard let index = index(of: version.sequence) else { return false }
+      pins[index].count -= 1
+      if pins[index].count == 0 { pins.remove(at: index) }
+      return pins.isEmpty
+    }
+    if isLast { monitor.wakeAll() }
+  }
+
+  /// Pins are in the order of their versions.
+  private func index(of sequence: UInt64) -> Int? {
+    var low = 0, high = pins.count
+    while low < high {
+      let middle = (low + high) / 2
+      if pins[middle].sequence < sequence { low = middle + 1 } else { high = middle }
+    }
+    return low < pins.count && pins[low].sequence == sequence ? low : nil
+  }
+
+  var visible: Version { monitor.withLock { current } }
+
+  var allPins: [Pin] { monitor.withLock { pins } }
+
+  /// The least sequence that a reader has or may get, and the bases of all snapshots that exist or may begin.
+  func horizon() -> (sequence: UInt64, bases: [UInt32]) {
+    monitor.withLock {
+      var bases = pins.map(\.base)
+      bases.append(current.base)
+      for entry in pending { bases.append(entry.version.base) }
+      return (min(pins.first?.sequence ?? UInt64.max, current.sequence), Array(Set(bases)))
+    }
+  }
+
+  func waitForReaders() {
+    monitor.withLock { while !pins.isEmpty { _ = monitor.wait(until: nil) } }
+  }
+
+  // MARK: Appending
+
+  var durableLSN: UInt64 { monitor.withLock { flushedLSN } }
+
+  /// A run has been written to the file; the group that names it must not be durable before it.
+  func didWriteRun() { monitor.withLock { runsWritten += 1 } }
+
+  /// Queues a group. With the writer lock held, so that LSNs come in order.
+  func append(lsn: UInt64, offset: UInt64, bytes: [UInt8], version: Version) throws(StoreError) {
+    try monitor.withLock { () throws(StoreError) in
+      if let failure { throw failure }
+      counters.groups += 1
+      counters.journalBytes += UInt64(bytes.count)
+      queue.append(Group(lsn: lsn, offset: offset, bytes: bytes, runCount: runsWritten))
+      pending.append((lsn, version))
+    }
+  }
+
+  /// The same state with other pages: takes the place of the version of this LSN once that is visible.
+  func replace(lsn: UInt64, _ version: Version) {
+    monitor.withLock {
+      if pending.isEmpty { current = version } else { pending.append((lsn, version)) }
+    }
+  }
+
+  /// A state that a checkpoint has made durable, and that no group describes.
+  func publish(lsn: UInt64, _ version: Version) {
+    monitor.withLock {
+      writtenLSN = max(writtenLSN, lsn)
+      flushedLSN = max(flushedLSN, lsn)
+      pending.removeAll { $0.lsn <= lsn }
+      current = version
+    }
+    monitor.wakeAll()
+  }
+
+  // MARK: Writing and flushing
+
+  /// Returns when every group to `lsn` is in the file, and makes their versions visible.
+  func writeOut(to lsn: UInt64) throws(StoreError) {
+    try lead { state in state.writtenLSN >= lsn } write: { (queue, groups) throws(StoreError) in
+      try queue.write(groups)
+      return .written
+    }
+  }
+
+  /// Returns when every group to `lsn` is durable.
+  ///
+  /// - Throws: `commitOutcomeUnknown` when the flush failed.
+  func waitUntilDurable(_ lsn: UInt64) throws(StoreError) {
+    try lead { state in state.flushedLSN >= lsn } write: { (queue, groups) throws(StoreError) in
+      try queue.writeDurably(groups)
+    }
+  }
+
+  /// Flushes everything that has been written to the file so far, groups or not.
+  func flushAll() throws(StoreError) {
+    var isDone = false
+    try lead { _ in isDone } write: { (queue, groups) throws(StoreError) in
+      try queue.write(groups)
+      try queue.file.flush()
+      queue.monitor.withLock { queue.counters.flushes += 1 }
+      isDone = true
+      return .allDurable
+    }
+  }
+
+  /// Calls back when every group to `lsn` is durable, with the error if it can't be; never blocks.
+  func whenDurable(_ lsn: UInt64, _ call: @escaping @Sendable (StoreError?) -> Void) {
+    let mustStart = monitor.withLock {
+      callbacks.append((lsn, call))
+      defer { hasFlusher = true }
+      return !hasFlusher
+    }
+    if mustStart { runtime.start("roost.flush") { self.serveCallbacks() } }
+  }
+
+  /// The engine thread behind `whenDurable`: flushes until nobody waits.
+  private func serveCallbacks() {
+    while true {
+      let newest: UInt64? = monitor.withLock {
+        if callbacks.isEmpty { hasFlusher = false }
+        return callbacks.map(\.lsn).max()
+      }
+      guard let newest else { return }
+      var failure: StoreError?
+      do throws(StoreError) { try waitUntilDurable(newest) } catch { failure = error }
+      let done = monitor.withLock {
+        let done = callbacks.filter { $0.lsn <= newest }
+        callbacks.removeAll { $0.lsn <= newest }
+        return done
+      }
+      for entry in done { entry.call(failure) }
+    }
+  }
+
+  /// Waits for the condition, and does the work whenever nobody else does. `write` gets all queued groups and says
+  /// what is durable when it returns.
+  private func lead(
+    until isDone: (CommitQueue) -> Bool,
+    write: (CommitQueue, [Group]) throws(StoreError) -> Progress
+  ) throws(StoreError) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    while !isDone(self) {
+      if let failure { throw failure }
+      if isWriting {
+        _ = monitor.wait(until: nil)
+        continue
+      }
+      let groups = queue
+      queue = []
+      let runs = runsWritten
+      isWriting = true
+      monitor.unlock()
+      var outcome: Result<Progress, StoreError>
+      do throws(StoreError) { outcome = .success(try write(self, groups)) } catch { outcome = .failure(error) }
+      monitor.lock()
+      isWriting = false
+      take(outcome, groups, runs)
+      monitor.wakeAll()
+    }
+  }
+
+  private func take(_ outcome: Result<Progress, StoreError>, _ groups: [Group], _ runs: UInt64) {
+    switch outcome {
+    case .failure(let error):
+      failure = StoreError(
+        .commitOutcomeUnknown,
+        "the disk did not confirm a write (\(error.message)), so the latest commits may or may not be there",
+        remedy: "close the store and open it again; it then shows what has survived", path: file.path,
+        offset: error.offset, errno: error.errno)
+    case .success(let progress):
+      if let last = groups.last { writtenLSN = max(writtenLSN, last.lsn) }
+      switch progress {
+      case .written:
+        if !groups.isEmpty { hasUnflushedGroups = true }
+      case .groupsDurable:
+        flushedLSN = max(flushedLSN, writtenLSN)
+      case .allDurable:
+        flushedLSN = max(flushedLSN, writtenLSN)
+        hasUnflushedGroups = false
+        runsFlushed = max(runsFlushed, runs)
+      }
+      let shown = pending.prefix { $0.lsn <= writtenLSN }
+      if let last = shown.last { current = last.version }
+      pending.removeFirst(shown.count)
+    }
+  }
+
+  private func write(_ groups: [Group]) throws(StoreError) {
+    for piece in pieces(groups) {
+      try piece.bytes.withBytes { (bytes) throws(StoreError) in try file.write(bytes, at: piece.offset) }
+    }
+  }
+
+  /// One durable write does only if all that it depends on is flushed. [C-1]
+  private func writeDurably(_ groups: [Group]) throws(StoreError) -> Progress {
+    let pieces = pieces(groups)
+    let needsFlush = monitor.withLock {
+      counters.flushes += 1
+      return hasUnflushedGroups || groups.contains { $0.runCount > runsFlushed }
+    }
+    if pieces.count == 1, !needsFlush {
+      try pieces[0].bytes.withBytes { (bytes) throws(StoreError) in try file.writeDurably(bytes, at: pieces[0].offset) }
+      return .groupsDurable
+    }
+    try write(groups)
+    try file.flush()
+    return .allDurable
+  }
+
+  /// Neighbouring groups as one write.
+  private func pieces(_ groups: [Group]) -> [(offset: UInt64, bytes: [UInt8])] {
+    var pieces: [(offset: UInt64, bytes: [UInt8])] = []
+    for group in groups {
+      if let last = pieces.last, last.offset + UInt64(last.bytes.count) == group.offset {
+        pieces[pieces.count - 1].bytes += group.bytes
+      } else {
+        pieces.append((group.offset, group.bytes))
+      }
+    }
+    return pieces
+  }
+
+  // MARK: Failure
+
+  /// The error of the first failed write or flush; after it nothing is written any more. [C-3]
+  var poison: StoreError? { monitor.withLock { failure } }
+
+  func poison(_ error: StoreError) {
+    monitor.withLock { failure = failure ?? error }
+    monitor.wakeAll()
+  }
+
+  var statistics: Counters { monitor.withLock { counters } }
+}

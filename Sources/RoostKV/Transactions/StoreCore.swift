@@ -1,0 +1,169 @@
+/// The state of an open store, shared by its transactions.
+///
+/// Locks, in the order in which they are taken: the writer lock; the checkpoint's monitor; the commit queue's monitor.
+/// Fields marked *writer* are used with the writer lock held.
+///
+/// States of the file's newest headers: `header` is in both slots. A checkpoint makes the next one, see Checkpoint.swift.
+final class StoreCore: @unchecked Sendable {
+  let file: any StorageFile
+  let runtime: any Runtime
+  let options: StoreOptions
+  let geometry: FileGeometry
+  let journalBlock: StoreOptions.JournalBlock
+  let storeID: StoreID
+  let memory: PageMemory
+  /// Nothing reaches the disk: no journal, no checkpoints.
+  let isInMemory: Bool
+  let limits: TreeLimits
+  /// The writer's session, named in every group and run. [J-2, V-1]
+  let session: UInt64
+
+  let writerLock: WriterLock
+  let commits: CommitQueue
+  let checkpoints: CheckpointState
+
+  // writer
+  var freeMap: FreeMap
+  var limbo = Limbo()
+  var ring: JournalRing
+  var appended: Version
+  var nextLSN: UInt64
+  var chain: UInt64
+  var nextTableID: UInt64
+  var header: Header
+  /// A header that is being written, and may be in one slot.
+  var pendingHeader: Header?
+  /// The catalog as of the last freeze.
+  var catalog: TreeRoot
+  /// What the catalog says: the tables as of the last freeze.
+  var frozenTables: [UInt32: FrozenTable] = [:]
+  /// Pages and runs that the newest state does not reach, and the last freeze does.
+  var freedPages: [FreedPage] = []
+  var freedRuns: [Range<UInt64>] = []
+  /// Frames that versions before `sequence` may reach, and later ones do not.
+  var retired: [(sequence: UInt64, frames: [PageNumber])] = []
+  /// Frames that have a page of the file, and are still referred to by their frame number.
+  var translation: [PageNumber: FramePlace] = [:]
+  var lastSequence: UInt64
+  /// The generation and attempt that spilled pages of an open transaction carry.
+  var spillStamp: (generation: UInt32, attempt: UInt16)?
+  /// Journal bytes since the last freeze.
+  var journalBytes: UInt64 = 0
+
+  struct FrozenTable: Equatable {
+    var name: [UInt8]
+    var root: TreeRoot
+  }
+
+  /// The page that a frame was written to.
+  struct FramePlace {
+    var page: UInt64
+    var attempt: UInt16
+    var generation: UInt32
+  }
+
+  init(_ parts: OpenedParts) {
+    file = parts.file
+    runtime = parts.runtime
+    options = parts.options
+    geometry = parts.header.geometry
+    journalBlock = parts.header.journalBlock
+    storeID = parts.header.storeID
+    memory = parts.memory
+    isInMemory = parts.isInMemory
+    limits = TreeLimits(pageSize: geometry.pageSize)
+    session = parts.session
+    freeMap = parts.freeMap
+    ring = parts.ring
+    appended = parts.version
+    nextLSN = parts.nextLSN
+    chain = parts.chain
+    nextTableID = parts.header.nextTableID
+    header = parts.header
+    catalog = parts.header.catalog
+    frozenTables = parts.tables
+    lastSequence = parts.version.sequence
+    writerLock = WriterLock(runtime)
+    commits = CommitQueue(parts.version, lsn: parts.nextLSN - 1, file: file, runtime: runtime)
+    checkpoints = CheckpointState(runtime)
+  }
+
+  deinit {
+    if !isInMemory, !isReadOnly { file.unlockForWriting() }
+    file.close()
+  }
+
+  var isReadOnly: Bool { options.access == .readOnly }
+
+  /// What an open gathers before the core exists.
+  struct OpenedParts {
+    var file: any StorageFile
+    var runtime: any Runtime
+    var options: StoreOptions
+    var header: Header
+    var memory: PageMemory
+    var isInMemory: Bool
+    var session: UInt64
+    var freeMap: FreeMap
+    var ring: JournalRing
+    var version: Version
+    var tables: [UInt32: FrozenTable]
+    var nextLSN: UInt64
+    var chain: UInt64
+  }
+
+  func nextSequence() -> UInt64 {
+    lastSequence += 1
+    return lastSequence
+  }
+
+  /// Bytes of changed pages at which a checkpoint starts by itself.
+  var memoryBound: Int { options.memoryBound ?? Self.defaultMemoryBound }
+
+  private static let defaultMemoryBound = min(256 << 20, physicalMemory() / 8)
+
+  var dirtyBytes: Int { memory.arena.count << geometry.pageShift }
+}
+
+// MARK: - Reclaiming
+
+extension StoreCore {
+  /// Frees what no snapshot can reach any more. With the writer lock held.
+  func reclaim() throws(StoreError) {
+    let horizon = commits.horizon()
+    // A checkpoint that is being written reads the frames of its freeze.
+    let floor = min(horizon.sequence, checkpoints.frozenSequence ?? UInt64.max)
+    let count = retired.prefix { $0.sequence <= floor }.count
+    for entry in retired.prefix(count) {
+      for frame in entry.frames {
+        memory.arena.free(frame)
+        translation[frame] = nil
+      }
+    }
+    retired.removeFirst(count)
+    try reclaimPages(horizon.bases)
+  }
+
+  private func reclaimPages(_ bases: [UInt32]) throws(StoreError) {
+    if isInMemory { return try reclaimRunsInMemory() }
+    let freed = try limbo.drain(bases: bases) { (generations) throws(StoreError) in
+      try file.isPinnedElsewhere(generations: generations)
+    }
+    for pages in freed { try freeMap.release(pages) }
+  }
+
+  /// In memory there are no generations: a run waits until no snapshot is older than the commit that freed it.
+  private func reclaimRunsInMemory() throws(StoreError) {
+    guard retired.isEmpty else { return }
+    for pages in freedRuns {
+      try freeMap.setReachable(pages, false)
+      try freeMap.release(pages)
+      memory.clearMarks(pages: pages)
+    }
+    freedRuns = []
+  }
+
+  func retire(_ frames: [PageNumber], sequence: UInt64) {
+    if !frames.isEmpty { retired.append((sequence, frames)) }
+  }
+}
