@@ -208,7 +208,7 @@ extension POSIXFile {
     }
   }
 
-  static func endsEarly(_ path: String, _ offset: UInt64) -> StoreError {
+  package static func endsEarly(_ path: String, _ offset: UInt64) -> StoreError {
     StoreError(
       .truncated, "The file ends too early", remedy: "restore the store from a backup", path: path,
       offset: offset)

@@ -98,7 +98,7 @@ extension Reservation {
   }
 
   /// Shows the first `count` bytes of a file, read-only.
-  func mapFile(_ descriptor: Int32, path: String, offset: Int, count: Int) throws(StoreError) {
+  package func mapFile(_ descriptor: Int32, path: String, offset: Int, count: Int) throws(StoreError) {
     try checkBounds(offset, count)
     let start = mmap(base + offset, count, PROT_READ, MAP_SHARED | MAP_FIXED, descriptor, 0)
     guard start != MAP_FAILED else {
