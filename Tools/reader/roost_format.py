@@ -15,7 +15,9 @@ LEAF, BRANCH, FREE_MAP, SPACE = 1, 2, 3, 4
 KIND_NAMES = {LEAF: 'leaf', BRANCH: 'branch', FREE_MAP: 'free map', SPACE: 'space'}
 PUT, PUT_RUN, DELETE, DELETE_RANGE, CREATE, DROP, RENAME = range(1, 8)
 
-PAGE_HEADER = 32
+PAGE_HEADER = 40
+NEXT_SPACE, SPACE_TWINS = 64, 96  # places in a space page
+MAP_BITS = 64  # place in a free-map page
 SLOT_OFFSETS = (0, 4096)
 SLOT_LENGTH = 512
 FIRST_SEGMENT_LENGTH = 65_536
@@ -55,7 +57,7 @@ Run = namedtuple('Run', 'page length salt hash')  # the run descriptor
 Header = namedtuple(
     'Header',
     'page_size padded store_id generation commit next_lsn chain position page_count '
-    'catalog height next_table space tag_length tag',
+    'catalog height next_table space tag_length tag writer_features',
 )
 
 NO_PAGE = Ref(0, Stamp(0, 0), 0, False)
@@ -167,89 +169,41 @@ def run_seed(seed, run_page, salt):
 
 # Header slots
 
-_SLOT = struct.Struct('<8sIBBH16sQQQQQQ24sB7xQ32sH256s')
+_SLOT = struct.Struct('<8sIBBH16sQQQQQQ24sB7xQ32sH256sH')
 
 
 def pack_header(h):
-    body = _SLOT.pack(
-        MAGIC,
-        VERSION,
-        h.page_size.bit_length() - 1,
-        h.padded,
-        0,
-        h.store_id,
-        h.generation,
-        h.commit,
-        h.next_lsn,
-        h.chain,
-        h.position,
-        h.page_count,
-        pack_ref(h.catalog),
-        h.height,
-        h.next_table,
-        pack_twin(h.space),
-        h.tag_length,
-        h.tag,
-    )
-    body = body.ljust(504, b'\0')
+    log2 = h.page_size.bit_length() - 1
+    state = h._replace(catalog=pack_ref(h.catalog), space=pack_twin(h.space))[2:]
+    body = _SLOT.pack(MAGIC, VERSION, log2, h.padded, 0, *state).ljust(504, b'\0')
     return body + struct.pack('<Q', hash64(body, 0))
 
 
 def unpack_header(slot):
-    """The header in a slot of 512 bytes, or what it is instead: 'alien', 'damaged', 'newer'."""
+    """[H-1] The header in a slot of 512 bytes, or what it is instead: 'alien', 'damaged', 'newer'."""
     if len(slot) < SLOT_LENGTH or slot[:8] != MAGIC:
         return 'alien'
     if struct.unpack_from('<Q', slot, 504)[0] != hash64(slot[:504], 0):
         return 'damaged'
-    (
-        _,
-        version,
-        log2,
-        padded,
-        _,
-        store_id,
-        generation,
-        commit,
-        next_lsn,
-        chain,
-        position,
-        page_count,
-        catalog,
-        height,
-        next_table,
-        space,
-        tag_length,
-        tag,
-    ) = _SLOT.unpack_from(slot)
-    if version > VERSION:
+    _, version, log2, padded, features, *state = _SLOT.unpack_from(slot)
+    if version > VERSION or features:
         return 'newer'
-    if (
-        version != VERSION
-        or not 12 <= log2 <= 16
-        or padded > 1
-        or not 1 <= generation < 1 << 32
-        or height > MAX_HEIGHT
-        or page_count > PAGE_MASK
-        or next_table > 1 << 32
-    ):
+    if version != VERSION or not 12 <= log2 <= 16 or padded > 1:
         return 'damaged'
-    return Header(
-        1 << log2,
-        padded == 1,
-        store_id,
-        generation,
-        commit,
-        next_lsn,
-        chain,
-        position,
-        page_count,
-        unpack_ref(catalog, 0),
-        height,
-        next_table,
-        unpack_twin(space, 0),
-        tag_length,
-        tag,
+    header = Header(1 << log2, padded == 1, *state)
+    header = header._replace(catalog=unpack_ref(header.catalog, 0), space=unpack_twin(header.space, 0))
+    first = first_page(header.page_size)
+    referenced = {header.catalog.page, header.space.a, header.space.b} - {0 if header.height == 0 else -1}
+    sound = (
+        1 <= header.generation < 1 << 32
+        and 1 <= header.next_lsn < 1 << 63
+        and header.height <= MAX_HEIGHT
+        and (header.height == 0) == (header.catalog.page == 0)
+        and first <= header.page_count <= 1 << 48
+        and all(first <= page < header.page_count for page in referenced)
+        and header.next_table <= 1 << 32
     )
+    return header if sound else 'damaged'
 
 
 def page_hash(page, seed, number):
@@ -261,7 +215,8 @@ def seal_page(body, seed, number):
     return struct.pack('<Q', page_hash(body, seed, number)) + body[8:]
 
 
-def pack_page_header(number, stamp, kind, level=0, prefix=0, count=0, gap=0, last=0):
+def pack_page_header(number, stamp, kind, level=0, prefix=0, count=0, gap=0, last=0, table=0):
+    where = number | stamp.attempt << 48
     return struct.pack(
-        '<QQIBBHHHI', 0, number | stamp.attempt << 48, stamp.generation, kind, level, prefix, count, gap, last
+        '<QQIBBHHHIII', 0, where, stamp.generation, kind, level, prefix, count, gap, last, table, 0
     )

@@ -76,6 +76,8 @@ def read_ring(file, seed, page_size):
             break
         if any(s.offset == at for s in ring):
             raise damaged(f'the ring returns to {at} without the first segment')
+    if sum(s.length for s in ring) > 1 << 32:
+        raise damaged('the ring is too long')  # [J-9]
     spans = sorted((s.offset, s.offset + s.length) for s in ring)
     if any(end > start for (_, end), (start, _) in zip(spans, spans[1:])):
         raise damaged('segments overlap')
@@ -93,7 +95,7 @@ def self_valid(segment_data, segment_at, offset, seed):
     checksum, _, lsn, length, _, chain, durable, session, commit = struct.unpack_from(
         '<QQQIIQQQQ', segment_data, at
     )
-    if length < GROUP_HEADER or length % 8 or at + length > len(segment_data):
+    if length < GROUP_HEADER or length % 8 or at + length > len(segment_data) or durable >= lsn:
         return None
     if hash64(segment_data[at + 8 : at + length], (seed + offset) & MASK64) != checksum:
         return None
@@ -182,44 +184,51 @@ class Journal:
 
     def _places(self, position, index):
         """[J-3] (position, index of the segment) where a group may follow one that ends at `position`."""
-        segment = self.ring[index]
         yield position, index
         if self.header.padded:
             yield (position + 4095) & ~4095, index
-        following = (index + 1) % len(self.ring)
-        yield self.ring[following].offset + GROUP_AREA, following
+        for step in range(1, len(self.ring) + 1):
+            following = (index + step) % len(self.ring)
+            yield self.ring[following].offset + GROUP_AREA, following
 
     def _walk(self):
+        """[J-2] Follows the chain, then keeps the groups up to the first whose runs are not there."""
         header = self.header
         position, lsn, chain = header.position, header.next_lsn, header.chain
         index = self._segment_of(position)
+        chained = []
         while True:
             for place, i in self._places(position, index):
-                group = self._valid(place, i, lsn, chain)
-                if group:
+                segment = self.ring[i]
+                group = self_valid(self.data[segment.offset], segment.offset, place, self.pages.seed)
+                if group and group.lsn == lsn and group.chain == chain:
                     break
             else:
                 break
-            self.groups.append(group)
+            chained.append((group, i))
             position, index, lsn, chain = place + group.length, i, lsn + 1, group.checksum
-        self.missing, self.position = lsn, position
+        flushed = max((group.durable for group, _ in chained), default=0)
+        self.missing, self.position = header.next_lsn, header.position
+        for group, i in chained:
+            group = group._replace(records=self._records(group, self.ring[i].offset))
+            if group.lsn > flushed and not self._has_runs(group):
+                break
+            self.groups.append(group)
+            self.missing, self.position = group.lsn + 1, group.offset + group.length
 
-    def _valid(self, offset, index, lsn, chain):
-        """[J-2] The group at `offset`, or None."""
-        segment = self.ring[index]
-        group = self_valid(self.data[segment.offset], segment.offset, offset, self.pages.seed)
-        if not group or group.lsn != lsn or group.chain != chain:
-            return None
-        at = offset - segment.offset
-        body = self.data[segment.offset][at + GROUP_HEADER : at + group.length]
-        records = parse_records(body, self.header.page_size)
-        for record in records:
-            if record.kind == PUT_RUN:
-                try:
+    def _records(self, group, segment_at):
+        at = group.offset - segment_at
+        body = self.data[segment_at][at + GROUP_HEADER : at + group.length]
+        return parse_records(body, self.header.page_size)
+
+    def _has_runs(self, group):
+        try:
+            for record in group.records:
+                if record.kind == PUT_RUN:
                     read_run(self.pages, record.value)
-                except StoreProblem:
-                    return None
-        return group._replace(records=records)
+        except StoreProblem:
+            return False
+        return True
 
     def _scan(self, to_gap):
         """[J-4] Is the first missing group missing because it was lost, or because it was never flushed?"""
@@ -296,7 +305,7 @@ def in_bounds(record):
 
 
 def replay(groups, tables, next_table, make_table):
-    """[O-3] Applies the groups to `tables`, by name; returns the next table id. `make_table(id)` is an empty one."""
+    """[O-3] Applies the groups to `tables`, by name; returns the next table id."""
     by_id = {table.id: table for table in tables.values()}
     names = {table.id: name for name, table in tables.items()}
     for group in groups:

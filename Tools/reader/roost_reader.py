@@ -12,6 +12,7 @@ Nothing is ever written: recovery happens in memory.
 
 import argparse
 import sys
+import time
 
 import roost_dump
 from roost_format import (
@@ -63,26 +64,40 @@ class Store:
             raise
 
     def _open(self, to_gap):
-        self.slots = [unpack_header(self.file.read(at, SLOT_LENGTH)) for at in SLOT_OFFSETS]
-        self.header = choose_header(self.slots)
+        """[X-2, X-5] Opens, and looks again when a writer may have been at work meanwhile."""
+        for tries_left in reversed(range(10)):
+            try:
+                self._open_once(to_gap)
+                if self._read_slots()[0] == self.header:
+                    return
+            except StoreProblem:
+                if not tries_left or not self.file.has_writer():
+                    raise
+            time.sleep(0.01)
+        raise StoreProblem('headerDamaged', 'a writer makes checkpoints faster than they can be read')
+
+    def _read_slots(self):
+        raw = [self.file.read(at, SLOT_LENGTH) for at in SLOT_OFFSETS]
+        self.slots = [unpack_header(slot) for slot in raw]
+        return choose_header(self.slots, raw), self.slots
+
+    def _open_once(self, to_gap):
+        self.file.refresh()
+        self.file.pin(self._read_slots()[0].generation)
+        self.header, self.slots = self._read_slots()
         self.seed = store_seed(self.header.store_id)
-        if self.file.length < self.header.page_count * self.header.page_size:  # [F-3]
-            raise StoreProblem(
-                'truncated',
-                f'{self.file.length} bytes, the header says '
-                f'{self.header.page_count * self.header.page_size}',
-            )
+        needed = self.header.page_count * self.header.page_size
+        if self.file.length < needed:  # [F-3]
+            raise StoreProblem('truncated', f'{self.file.length} bytes, the header says {needed}')
         self.pages = Pages(self.file, self.header.page_size, self.seed)
         self.catalog_tree = Tree(self.pages, self.header.catalog, self.header.height)
         self.stored_tables = self._read_catalog()
         self.journal = Journal(self.pages, self.header, to_gap)
         self.tables = dict(self.stored_tables)
-        self.next_table = replay(
-            self.journal.groups,
-            self.tables,
-            self.header.next_table,
-            lambda table_id: Table(self, table_id, Tree(self.pages, NO_PAGE, 0)),
-        )
+        self.next_table = replay(self.journal.groups, self.tables, self.header.next_table, self._empty_table)
+
+    def _empty_table(self, table_id):
+        return Table(self, table_id, Tree(self.pages, NO_PAGE, 0))
 
     def close(self):
         self.file.close()
@@ -127,11 +142,15 @@ class Store:
         return notes
 
 
-def choose_header(slots):
-    """[H-1, H-2, H-4] The newest valid slot."""
+def choose_header(slots, raw):
+    """[H-1, H-2, H-4, H-5] The newest valid slot. `raw`: the slots' bytes."""
     if 'newer' in slots:
         raise StoreProblem('newerFormat', 'written by a later version of the format')
     valid = [slot for slot in slots if not isinstance(slot, str)]
+    if len(valid) == 2:
+        same_generation = valid[0].generation == valid[1].generation
+        if raw[0][8:32] != raw[1][8:32] or (same_generation and raw[0] != raw[1]):
+            raise StoreProblem('headerDamaged', 'the two slots contradict each other')
     if valid:
         return max(valid, key=lambda header: header.generation)
     if slots == ['alien', 'alien']:

@@ -2,9 +2,12 @@
 
 from roost_format import (
     FREE_MAP,
+    MAP_BITS,
+    NEXT_SPACE,
     NO_TWIN,
     PUT_RUN,
     SPACE,
+    SPACE_TWINS,
     StoreProblem,
     first_page,
     header_end,
@@ -19,7 +22,7 @@ class FreeMap:
 
     def __init__(self, pages, header):
         self.pages, self.header = pages, header
-        self.zone_pages = (pages.page_size - 64) * 8
+        self.zone_pages = (pages.page_size - MAP_BITS) * 8
         self.twins = []  # twin references of the zones' pages
         self.space_twins = []
         self.bits = []  # bytes of each zone
@@ -29,16 +32,16 @@ class FreeMap:
             self._read_zone(number, twin)
 
     def _read_space(self, twin):
-        capacity = (self.pages.page_size - 64) // 32
+        capacity = (self.pages.page_size - SPACE_TWINS) // 32
         while twin != NO_TWIN:
             if twin in self.space_twins:
                 raise StoreProblem('pageDamaged', 'the chain of space pages has no end')
             self.space_twins.append(twin)
             data, head = self.pages.read(live_page(twin), twin.stamp, SPACE)
-            following = unpack_twin(data, 32)
+            following = unpack_twin(data, NEXT_SPACE)
             if head.count > capacity or (following != NO_TWIN and head.count != capacity):
                 raise StoreProblem('pageDamaged', f'page {head.number}: a space page with {head.count} zones')
-            self.twins += [unpack_twin(data, 64 + 32 * i) for i in range(head.count)]
+            self.twins += [unpack_twin(data, SPACE_TWINS + 32 * i) for i in range(head.count)]
             twin = following
 
     def _read_zone(self, number, twin):
@@ -47,9 +50,9 @@ class FreeMap:
             raise StoreProblem(
                 'pageDamaged', f'page {head.number}: the map of zone {head.last}, not {number}'
             )
-        if any(data[32:64]):
+        if any(data[32:MAP_BITS]):
             self.notes.append(f'page {head.number}: bytes 32 to 63 of a free-map page are not zero')
-        bits = data[64:]
+        bits = data[MAP_BITS:]
         self.bits.append(bits)
         free = self.zone_pages - sum(byte.bit_count() for byte in bits)
         if free != twin.free:
@@ -89,10 +92,10 @@ def check(store):
 
     for page in range(first_page(store.header.page_size)):
         own(page, 'headers and first segment')
-    attempt('catalog', lambda: _own_tree(store, store.catalog_tree, 'catalog', own))
+    attempt('catalog', lambda: _own_tree(store, store.catalog_tree, 'catalog', 0, own, problems))
     for name, table in sorted(store.stored_tables.items()):
         what = 'table ' + name.decode('utf-8', 'backslashreplace')
-        attempt(what, lambda: _own_tree(store, table.tree, what, own))
+        attempt(what, lambda: _own_tree(store, table.tree, what, table.id, own, problems))
     sound = not problems
     free_map = attempt('free map', lambda: FreeMap(store.pages, store.header))
     if free_map:
@@ -105,9 +108,15 @@ def check(store):
     return problems + store.pages.untidy + store.notes()
 
 
-def _own_tree(store, tree, what, own):
+def _own_tree(store, tree, what, table_id, own, problems):
     """Walks a tree and reads its runs."""
-    for key, value in tree.walk(lambda page: own(page, what)):
+
+    def on_page(head):
+        own(head.number, what)
+        if head.table != table_id:
+            problems.append(f'page {head.number} ({what}) says that it belongs to table {head.table}')
+
+    for _, value in tree.walk(on_page):
         if not isinstance(value, bytes):
             store.value(value)
             for page in run_extent(store.pages, value):

@@ -3,9 +3,9 @@
 
   roost_writer.py STORE [--seed N] [--page-size P] [--padded] [--entries N] [--groups N] [--tail KIND]
 
-A `StoreWriter` builds one state: tables, runs, map, journal ring. Where the format leaves freedom, it chooses by
-seeded chance: places of pages, order of cells, gaps among them, prefixes shorter than they could be, entries a
-page, which twin is live, old stamps.
+A `StoreWriter` builds one state: tables, runs, map, journal ring. Where the format leaves freedom, it
+chooses by seeded chance: places of pages, order of cells, gaps among them, prefixes shorter than they could be,
+entries a page, which twin is live, old stamps.
 """
 
 import argparse
@@ -28,7 +28,10 @@ from roost_format import (
     LEAF,
     NO_PAGE,
     NO_TWIN,
+    MAP_BITS,
+    NEXT_SPACE,
     PAGE_HEADER,
+    SPACE_TWINS,
     PUT,
     PUT_RUN,
     RENAME,
@@ -83,7 +86,7 @@ class StoreWriter:
         self.seed = store_seed(self.store_id)
         self.generation = generation
         self.next_lsn, self.chain = next_lsn, self.random.getrandbits(64)
-        self.next_table = 1
+        self.next_table, self.table = 1, 0  # `table`: whose pages are being written
         self.free_choice = True
         self.image = bytearray(first_page(page_size) * page_size)
         self.used = set(range(first_page(page_size)))
@@ -149,7 +152,7 @@ class StoreWriter:
             if room and self.random.random() < 0.2:
                 hole = self.random.randint(1, min(room, 40))
                 room, gap = room - hole, gap + hole
-                area += bytes(hole)
+                area += self.random.randbytes(hole)  # [P-3]
             starts[i] = len(area)
             area += cells[i]
         offset = self.page_size - len(prefix) - len(area)
@@ -179,7 +182,9 @@ class StoreWriter:
         offset, gap, body = self.pack_cells(heads, prefix, cells)
         number, stamp = self.allocate(), self.stamp()
         self.write_page(
-            number, pack_page_header(number, stamp, LEAF, 0, len(prefix), len(entries), gap, offset) + body
+            number,
+            pack_page_header(number, stamp, LEAF, 0, len(prefix), len(entries), gap, offset, self.table)
+            + body,
         )
         return Ref(number, stamp, len(entries), any(not isinstance(value, bytes) for _, value in entries))
 
@@ -193,7 +198,10 @@ class StoreWriter:
         number, stamp = self.allocate(), self.stamp()
         self.write_page(
             number,
-            pack_page_header(number, stamp, BRANCH, level, len(prefix), len(children), gap, offset) + body,
+            pack_page_header(
+                number, stamp, BRANCH, level, len(prefix), len(children), gap, offset, self.table
+            )
+            + body,
         )
         return Ref(
             number, stamp, sum(ref.count for _, ref in children), any(ref.has_runs for _, ref in children)
@@ -251,16 +259,16 @@ class StoreWriter:
         self.table_ids, rows = {}, []
         for name in sorted(tables):
             entries = [(key, self.stored(key, value)) for key, value in sorted(tables[name].items())]
+            self.table = self.table_ids[name] = self.next_table
+            self.next_table += self.random.randint(1, 3)
             root, height = self.write_tree(entries)
-            self.table_ids[name], self.next_table = self.next_table, self.next_table + self.random.randint(
-                1, 3
-            )
             rows.append((name, struct.pack('<IB3x', self.table_ids[name], height) + pack_ref(root)))
+        self.table = 0
         return self.write_tree(rows)
 
     def write_map(self, extra_zones=0):
         """[S-1] Free-map and space twins; returns the twin reference of the first space page."""
-        zone_pages = (self.page_size - 64) * 8
+        zone_pages = (self.page_size - MAP_BITS) * 8
         zones = 1
         while True:  # the twins lie on pages of the zones they describe
             needed = (len(self.image) // self.page_size + 8 * zones + 16) // zone_pages + 1 + extra_zones
@@ -268,23 +276,25 @@ class StoreWriter:
                 break
             zones = needed
         zone_twins = [(self.allocate(), self.allocate()) for _ in range(zones)]
-        capacity = (self.page_size - 64) // 32
+        capacity = (self.page_size - SPACE_TWINS) // 32
         space_twins = [(self.allocate(), self.allocate()) for _ in range(-(-zones // capacity))]
         refs = [self.write_zone(zone, pair, zone_pages) for zone, pair in enumerate(zone_twins)]
         following = NO_TWIN
         for i in reversed(range(len(space_twins))):
             part = refs[i * capacity : (i + 1) * capacity]
-            body = pack_twin(following) + b''.join(map(pack_twin, part))
+            body = bytes(NEXT_SPACE - PAGE_HEADER) + pack_twin(following) + b''.join(map(pack_twin, part))
             following = self.write_twin(space_twins[i], SPACE, body, count=len(part))
         return following
 
     def write_zone(self, zone, pair, zone_pages):
-        bits = bytearray(self.page_size - 64)
+        bits = bytearray(self.page_size - MAP_BITS)
         for page in self.used:
             if page // zone_pages == zone:
                 bits[page % zone_pages >> 3] |= 1 << (page & 7)
         free = zone_pages - sum(byte.bit_count() for byte in bits)
-        return self.write_twin(pair, FREE_MAP, bytes(32) + bytes(bits), last=zone)._replace(free=free)
+        return self.write_twin(
+            pair, FREE_MAP, bytes(MAP_BITS - PAGE_HEADER) + bytes(bits), last=zone
+        )._replace(free=free)
 
     def write_twin(self, pair, kind, body, count=0, last=0):
         live, stamp = self.random.randint(0, 1), self.stamp()
@@ -333,6 +343,7 @@ class StoreWriter:
             space,
             len(tag),
             tag[:TAG_ROW_INLINE],
+            0,
         )
         for at in SLOT_OFFSETS:
             self.place(at, pack_header(self.header))

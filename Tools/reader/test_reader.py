@@ -191,6 +191,12 @@ class Headers(StoreCase):
         rotten[8] = rotten[4096 + 8] = 2  # a version without its checksum is no newer format
         self.refused(rotten, 'headerDamaged')
 
+    def test_slots_that_contradict_each_other(self):
+        for change in (dict(commit=1), dict(store_id=bytes(16), generation=8)):
+            image = bytearray(self.image)
+            image[4096 : 4096 + SLOT_LENGTH] = pack_header(self.writer.header._replace(**change))
+            self.refused(image, 'headerDamaged')  # [H-5]
+
     def test_newer_format(self):
         image = bytearray(self.image)
         image[8] = 2
@@ -243,7 +249,7 @@ class Journals(StoreCase):
         writer.image[at : at + 100] = bytes(100)
         self.assertEqual(self.keys(writer.image), [])
         writer.append([writer.put(table, b'b', b'')])
-        self.refused(writer.image, 'journalDamaged')
+        self.refused(writer.image, 'runDamaged')  # the run was flushed: it is rotten, not missing
 
     def test_groups_across_segments(self):
         writer = StoreWriter(seed=6).write({b't': {}}, segments=(20, 33), position=(1, 60_000))
