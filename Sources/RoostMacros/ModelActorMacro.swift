@@ -11,7 +11,7 @@ extension ModelActorMacro: MemberMacro {
     conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
     guard declaration.is(ActorDeclSyntax.self) else {
-      context.error("notAnActor", "@ModelActor can only be applied to an actor", at: node)
+      context.error("notAnActor", "@ModelActor can only be applied to an actor", at: declaration.introducer)
       return []
     }
     let access =

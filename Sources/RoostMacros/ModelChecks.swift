@@ -8,44 +8,32 @@ struct ModelChecks<Context: MacroExpansionContext> {
 
   /// The declaration as a class that can be a model; nil if errors were reported that make an
   /// expansion senseless.
-  func modelClass(_ declaration: some DeclGroupSyntax, attribute: AttributeSyntax) -> ClassDeclSyntax? {
-    guard let model = declaration.as(ClassDeclSyntax.self) else {
-      reportNoClass(declaration, attribute: attribute)
-      return nil
-    }
-    var isUsable = true
+  func modelClass(_ declaration: some DeclGroupSyntax) -> ClassDeclSyntax? {
+    guard let model = declaration.as(ClassDeclSyntax.self) else { return nil }
     if let clause = model.genericParameterClause {
       context.error(
         "genericModel", "a model class can't be generic: its entity has one fixed shape", at: clause)
-      isUsable = false
     }
-    if isLocal {
+    if context.isLocal {
       context.error(
         "localModel", "a model class can't be declared in a function: move it to file or type scope",
         at: model.name)
-      isUsable = false
     }
     reportMainActor(model)
-    return isUsable ? model : nil
+    return model.canBeModel(in: context) ? model : nil
   }
 
-  private func reportNoClass(_ declaration: some DeclGroupSyntax, attribute: AttributeSyntax) {
+  /// For the extension role: the member role isn't expanded for, say, an enumeration without raw values.
+  func reportNoClass(_ declaration: some DeclGroupSyntax) {
     let message = "@Model can only be applied to a class: models have identity and are shared"
     let keyword: TokenSyntax? =
       declaration.as(StructDeclSyntax.self)?.structKeyword
       ?? declaration.as(ActorDeclSyntax.self)?.actorKeyword
-    let fixIts = keyword.map {
-      [FixIt.exchange($0, for: "final class", "make it a final class")]
-    }
-    context.error(
-      "notAClass", message, at: keyword.map(Syntax.init) ?? Syntax(attribute), fixIts: fixIts ?? [])
-  }
-
-  private var isLocal: Bool {
-    context.lexicalContext.contains {
-      $0.is(FunctionDeclSyntax.self) || $0.is(ClosureExprSyntax.self) || $0.is(InitializerDeclSyntax.self)
-        || $0.is(AccessorDeclSyntax.self) || $0.is(DeinitializerDeclSyntax.self)
-        || $0.is(SubscriptDeclSyntax.self)
+    if let keyword {
+      let remedy = FixIt.exchange(keyword, for: "final class", "make it a final class")
+      context.error("notAClass", message, at: keyword, fixIts: [remedy])
+    } else {
+      context.error("notAClass", message, at: declaration.introducer)
     }
   }
 
@@ -56,7 +44,9 @@ struct ModelChecks<Context: MacroExpansionContext> {
       else { continue }
       var attributes = model.attributes
       if let index = attributes.index(of: element) { attributes.remove(at: index) }
-      let remedy = FixIt.exchange(model, for: model.with(\.attributes, attributes), "remove '@MainActor'")
+      let remedy = FixIt.exchange(
+        model, for: model.with(\.attributes, attributes).with(\.leadingTrivia, model.leadingTrivia),
+        "remove '@MainActor'")
       context.error(
         "mainActorModel",
         "a model class can't be isolated to the main actor: its objects belong to whichever context they "
@@ -120,11 +110,11 @@ extension ModelChecks {
 
   private func checkType(_ variable: VariableDeclSyntax, _ binding: PatternBindingSyntax) {
     guard let property = StoredProperty(variable) else { return }
-    if let tuple = property.type?.as(TupleTypeSyntax.self), tuple.elements.count != 1 {
+    if property.isTuple, let type = binding.typeAnnotation?.type {
       context.error(
         "tupleProperty",
         "a stored property of a model can't be a tuple: use a struct that conforms to Codable",
-        at: binding.typeAnnotation?.type ?? TypeSyntax(tuple))
+        at: type)
     }
     if property.type == nil && property.initializer == nil {
       let typed = binding.with(\.pattern, binding.pattern.trimmed)
@@ -177,8 +167,25 @@ extension ModelChecks {
 
   private func removal(of modifier: DeclModifierSyntax, from variable: VariableDeclSyntax) -> FixIt {
     let rest = variable.modifiers.filter { $0 != modifier }
-    return FixIt.exchange(
-      variable, for: variable.with(\.modifiers, rest), "remove '\(modifier.name.text)'")
+    let changed = variable.with(\.modifiers, rest).with(\.leadingTrivia, variable.leadingTrivia)
+    return FixIt.exchange(variable, for: changed, "remove '\(modifier.name.text)'")
+  }
+}
+
+extension ClassDeclSyntax {
+  /// Whether an expansion makes sense. If not, `ModelChecks.modelClass` says why.
+  func canBeModel(in context: some MacroExpansionContext) -> Bool {
+    genericParameterClause == nil && !context.isLocal
+  }
+}
+
+extension MacroExpansionContext {
+  fileprivate var isLocal: Bool {
+    lexicalContext.contains {
+      $0.is(FunctionDeclSyntax.self) || $0.is(ClosureExprSyntax.self) || $0.is(InitializerDeclSyntax.self)
+        || $0.is(AccessorDeclSyntax.self) || $0.is(DeinitializerDeclSyntax.self)
+        || $0.is(SubscriptDeclSyntax.self)
+    }
   }
 }
 

@@ -16,7 +16,7 @@ extension ModelMacro: MemberMacro {
     conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
   ) throws -> [DeclSyntax] {
     let checks = ModelChecks(context: context)
-    guard let model = checks.modelClass(declaration, attribute: node) else { return [] }
+    guard let model = checks.modelClass(declaration) else { return [] }
     checks.checkProperties(of: model)
     // A class that inherits from a model conforms already.
     let isRoot =
@@ -31,8 +31,8 @@ extension ModelMacro: MemberAttributeMacro {
     of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
     providingAttributesFor member: some DeclSyntaxProtocol, in context: some MacroExpansionContext
   ) throws -> [AttributeSyntax] {
-    guard let model = declaration.as(ClassDeclSyntax.self), let property = StoredProperty(member),
-      !property.name.hasPrefix("_$")
+    guard let model = declaration.as(ClassDeclSyntax.self), model.canBeModel(in: context),
+      let property = StoredProperty(member), property.isExpandable
     else { return [] }
     if property.isTransient { return ["@Roost._ModelTransient"] }
     guard let index = model.persistentProperties.firstIndex(where: { $0.name == property.name }) else {
@@ -48,7 +48,11 @@ extension ModelMacro: ExtensionMacro {
     providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
     in context: some MacroExpansionContext
   ) throws -> [ExtensionDeclSyntax] {
-    guard declaration.is(ClassDeclSyntax.self), !protocols.isEmpty else { return [] }
+    guard let model = declaration.as(ClassDeclSyntax.self) else {
+      ModelChecks(context: context).reportNoClass(declaration)
+      return []
+    }
+    guard model.canBeModel(in: context), !protocols.isEmpty else { return [] }
     // Without 'nonisolated' no model would conform in a module whose default is the main actor.
     let conformances = protocols.map { "nonisolated \($0.trimmedDescription)" }.joined(separator: ", ")
     return [try ExtensionDeclSyntax("extension \(type.trimmed): \(raw: conformances) {}")]
@@ -61,7 +65,7 @@ extension ClassDeclSyntax {
   }
 
   var storedProperties: [StoredProperty] {
-    memberBlock.members.compactMap { StoredProperty($0.decl) }.filter { !$0.name.hasPrefix("_$") }
+    memberBlock.members.compactMap { StoredProperty($0.decl) }.filter(\.isExpandable)
   }
 
   var persistentProperties: [StoredProperty] { storedProperties.filter { !$0.isTransient } }

@@ -32,6 +32,19 @@ struct StoredProperty {
 }
 
 extension StoredProperty {
+  /// False for what `ModelChecks` rejects anyway, and for what `@Model` itself has made.
+  var isExpandable: Bool {
+    (type != nil || initializer != nil) && !isTuple && !name.hasPrefix("_$")
+      && !declaration.modifiers.contains {
+        [.keyword(.lazy), .keyword(.weak), .keyword(.unowned)].contains($0.name.tokenKind)
+      }
+  }
+
+  var isTuple: Bool {
+    guard let tuple = type?.as(TupleTypeSyntax.self) else { return false }
+    return tuple.elements.count != 1
+  }
+
   /// Kept out of records.
   var isTransient: Bool {
     if declaration.attribute(named: "Transient") != nil { return true }
