@@ -125,7 +125,7 @@ extension ModelChecks {
         "untypedProperty", "a stored property of a model needs a type or an initial value",
         at: binding.pattern, fixIts: [FixIt.exchange(binding, for: typed, "add a type")])
     }
-    if property.isTransient && property.initializer == nil && !property.isOptional {
+    if (property.isTransient || property.isEphemeral) && property.initializer == nil && !property.isOptional {
       context.error(
         "transientWithoutValue",
         "'\(property.name)' isn't stored, so it needs an initial value for objects that are read from the "

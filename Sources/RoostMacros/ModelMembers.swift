@@ -50,14 +50,17 @@ struct ModelMembers {
     parent == nil ? "\(local)" : "\(name)._$base + \(local)"
   }
 
+  /// One statement for each property that records hold.
+  private func forEachField(_ statement: (String, StoredProperty) -> String) -> [String] {
+    properties.enumerated().filter { !$1.isEphemeral }.map { statement(index($0), $1) }
+  }
+
   private func body(_ statements: [String]) -> String { statements.joined(separator: "\n") }
 
   // MARK: Coding
 
   private var decodingInitializer: DeclSyntax {
-    var statements = properties.enumerated().map { local, property in
-      "self.\(property.storage) = reader.read(\(index(local)))"
-    }
+    var statements = forEachField { "self.\($1.storage) = reader.read(\($0))" }
     if parent != nil { statements.append("super.init(_$record: reader)") }
     return """
       \(raw: access)\(raw: isFinal && parent == nil ? "" : "required ")init(\
@@ -68,9 +71,7 @@ struct ModelMembers {
   }
 
   private var encode: DeclSyntax {
-    var statements = properties.enumerated().map { local, property in
-      "writer.write(\(property.storage), at: \(index(local)))"
-    }
+    var statements = forEachField { "writer.write(\($1.storage), at: \($0))" }
     if parent != nil { statements.insert("super._$encode(&writer)", at: 0) }
     return """
       \(raw: access)\(raw: overriding)func _$encode(_ writer: inout Roost.RecordWriter) {
@@ -82,17 +83,16 @@ struct ModelMembers {
   private var refresh: DeclSyntax {
     var statements: [String] = []
     if parent != nil { statements.append("super._$refresh(reader, properties)") }
-    if !properties.isEmpty { statements.append("let registrar = _$state.registrar") }
-    for (local, property) in properties.enumerated() {
-      statements.append(
-        """
-        if properties.contains(\(index(local))) {
-        registrar?.willSet(self, keyPath: \\.\(property.name))
-        \(property.storage) = reader.read(\(index(local)))
-        registrar?.didSet(self, keyPath: \\.\(property.name))
-        }
-        """)
+    let fields = forEachField { index, property in
+      """
+      if properties.contains(\(index)) {
+      registrar?.willSet(self, keyPath: \\.\(property.name))
+      \(property.storage) = reader.read(\(index))
+      registrar?.didSet(self, keyPath: \\.\(property.name))
+      }
+      """
     }
+    if !fields.isEmpty { statements += ["let registrar = _$state.registrar"] + fields }
     return """
       \(raw: access)\(raw: overriding)func _$refresh(_ reader: borrowing Roost.RecordReader, \
       _ properties: Roost.PropertyMask) {
@@ -126,8 +126,8 @@ struct ModelMembers {
     let start = parent.map { "\($0)._$describe(root)" } ?? "[]"
     // One statement each: a single array literal takes the type checker long.
     return """
-      \(raw: access)static func _$describe<Root: \(raw: name)>(\
-      _ root: Root.Type) -> [Roost.PropertyDescription] {
+      \(raw: access)static func _$describe<_$Root: \(raw: name)>(\
+      _ root: _$Root.Type) -> [Roost.PropertyDescription] {
       \(raw: entries.isEmpty ? "let" : "var") table: [Roost.PropertyDescription] = \(raw: start)
       \(raw: body(entries))
       return table
@@ -137,7 +137,7 @@ struct ModelMembers {
 
   private func entry(_ property: StoredProperty, at index: String) -> String {
     var arguments = [
-      "\"\(property.plainName)\"", "\\Root.\(property.name)", "\\Root.\(property.storage)",
+      "\"\(property.plainName)\"", "\\_$Root.\(property.name)", "\\_$Root.\(property.storage)",
       "at: \(index)", property.metadata,
     ]
     if let initializer = property.initializer {

@@ -77,15 +77,15 @@ private struct PropertyAccessors {
 
   private var announceChange: [String] {
     (index.map { ["_$willChange(at: \($0))"] } ?? []) + [
-      "let registrar = _$state.registrar",
-      "registrar?.willSet(self, keyPath: \\.\(property.name))",
+      "let _$registrar = _$state.registrar",
+      "_$registrar?.willSet(self, keyPath: \\.\(property.name))",
     ]
   }
 
   private var reportChange: [String] {
     var statements: [String] = []
     if isSlot, let index { statements.append("_$didChange(type(of: \(storage)), at: \(index))") }
-    statements.append("registrar?.didSet(self, keyPath: \\.\(property.name))")
+    statements.append("_$registrar?.didSet(self, keyPath: \\.\(property.name))")
     return statements
   }
 
@@ -122,31 +122,34 @@ private struct PropertyAccessors {
     return accessor("_modify", statements)
   }
 
-  /// Calls the property's own observers, except for a change that they make themselves.
+  /// Calls the property's own observers, except for a change that they make themselves. Names of locals
+  /// begin with `_$`, for the observers' bodies stand among them.
   private var observedSet: AccessorDeclSyntax {
     let flag = property.observerFlag
     var statements: [String] = []
-    for observer in property.observers {
-      guard let body = observer.body?.statements.trimmedDescription else { continue }
-      let isWillSet = observer.accessorSpecifier.tokenKind == .keyword(.willSet)
-      let value = isWillSet ? "newValue" : "oldValue"
-      let parameter = observer.parameters?.name.text ?? value
-      if !isWillSet { statements.append("let oldValue = \(property.name)") }
-      statements.append(
-        """
-        func _$\(observer.accessorSpecifier.text)() {
-        \(parameter == value ? "" : "let \(parameter) = \(value)")
-        \(body)
-        }
-        """)
-    }
-    statements.append("let isOutermost = !\(flag)")
-    statements.append("\(flag) = true")
-    if property.hasObserver(.willSet) { statements.append("if isOutermost { _$willSet() }") }
+    for observer in property.observers { statements += function(for: observer) }
+    statements += ["let _$isOutermost = !\(flag)", "\(flag) = true"]
+    if property.hasObserver(.willSet) { statements.append("if _$isOutermost { _$willSet() }") }
     statements += announceChange + ["\(storage) = \(stored("newValue"))"] + reportChange
-    if property.hasObserver(.didSet) { statements.append("if isOutermost { _$didSet() }") }
-    statements.append("if isOutermost { \(flag) = false }")
+    if property.hasObserver(.didSet) { statements.append("if _$isOutermost { _$didSet() }") }
+    statements.append("if _$isOutermost { \(flag) = false }")
     return accessor("set", statements)
+  }
+
+  /// An observer as a local function, so that it may return early. The old value is read only if used.
+  private func function(for observer: AccessorDeclSyntax) -> [String] {
+    guard let body = observer.body?.statements else { return [] }
+    let isWillSet = observer.accessorSpecifier.tokenKind == .keyword(.willSet)
+    let standard = isWillSet ? "newValue" : "oldValue"
+    let parameter = observer.parameters?.name.text ?? standard
+    let isUsed = body.tokens(viewMode: .sourceAccurate).contains { $0.text == parameter }
+    var statements: [String] = []
+    if isUsed && !isWillSet { statements.append("let _$oldValue = self.\(property.name)") }
+    statements.append("func _$\(observer.accessorSpecifier.text)() {")
+    if isUsed && !(isWillSet && parameter == standard) {
+      statements.append("let \(parameter) = \(isWillSet ? "newValue" : "_$oldValue")")
+    }
+    return statements + [body.trimmedDescription, "}"]
   }
 }
 

@@ -45,9 +45,11 @@ extension StoredProperty {
     return tuple.elements.count != 1
   }
 
-  /// Kept out of records.
-  var isTransient: Bool {
-    if declaration.attribute(named: "Transient") != nil { return true }
+  /// Unknown to the store: observed, and nothing else.
+  var isTransient: Bool { declaration.attribute(named: "Transient") != nil }
+
+  /// Known to the store and counted among an object's changes, but kept out of records.
+  var isEphemeral: Bool {
     guard let arguments = declaration.attribute(named: "Attribute")?.labeledArguments else { return false }
     return arguments.contains { $0.label == nil && $0.expression.isMember(named: "ephemeral") }
   }

@@ -11,10 +11,10 @@ public struct ModelState: ~Copyable {
   /// Empty without a context. `all` while the object is as it was last saved.
   @usableFromInline var watched = PropertyMask()
 
-  var isDeleted = false
-
   /// Made when the object is first read while observation tracking is on.
   private var observers: RegistrarBox?
+
+  var isDeleted = false
 
   public init() {}
 

@@ -64,6 +64,13 @@ import Testing
     #expect(!Everything._$properties.contains { $0.name == "cache" })
   }
 
+  @Test func anEphemeralPropertyIsKnownButNotStored() {
+    let model = filled()
+    model.volatile.append(8)
+    #expect(model.volatile == [7, 8] && recoded(model).volatile == [7])
+    #expect(Everything._$properties.last?.name == "volatile")
+  }
+
   @Test func valuesOfAwkwardNamesSurvive() {
     let model = Awkward(id: UUID())
     model.class = "k"

@@ -52,6 +52,7 @@ struct Address: Codable, Equatable {
   var friends: [Everything] = []
   var others: [Everything]?
   @Transient var cache = 7
+  @Attribute(.ephemeral) var volatile: [Int] = [7]
 
   init(flag: Bool, int: Int, string: String, mood: Mood, media: Media) {
     self.flag = flag
@@ -69,13 +70,20 @@ struct Address: Codable, Equatable {
   var hash: Int = 3
   var `class`: String = "class"
   var index = 4
-  var registrar: String = "registrar"
-  var newValue: Int = 1
+  var registrar: String = "registrar" { didSet { value = registrar } }
+  var newValue: Int = 1 { didSet { table = "\(oldValue) \(newValue)" } }
+  var oldValue: Int = 1 { willSet { table = "\(newValue)" } }
+  var value: String = "" { willSet(registrar) { properties = registrar } }
+  var table: String = ""
+  var properties: String = ""
   private(set) var sealed: Int = 5
   let constant = 6
   var doubled: Int { hash * 2 }
   init(id: UUID) { self.id = id }
 }
+
+/// A model that has the name of a generated type parameter.
+@Model final class Root { var root: Root? }
 
 /// A model without an initializer of its own.
 @Model final class Bare {

@@ -128,4 +128,14 @@ final class ChangeCounter: Sendable {
     model.mood = .cross
     #expect(model.log == ["mood"])
   }
+
+  @Test func observersSeeTheNamesTheyWrite() {
+    let model = Awkward(id: UUID())
+    model.registrar = "r"
+    #expect(model.value == "r" && model.properties == "r")
+    model.oldValue = 5
+    #expect(model.table == "5")
+    model.newValue = 2
+    #expect(model.table == "1 2")
+  }
 }
