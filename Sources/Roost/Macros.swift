@@ -69,11 +69,11 @@ public macro Index<Model: PersistentModel>(_ indices: Schema.Index<Model>.Types<
 
 /// Written by `@Model` on each property, with its index in the class.
 @attached(accessor, names: named(init), named(get), named(set), named(_modify))
-@attached(peer, names: prefixed(_$), prefixed(_$observes_))
+@attached(peer, names: prefixed(_$stored_), prefixed(_$observes_))
 public macro _ModelProperty(_ index: Int) =
   #externalMacro(module: "RoostMacros", type: "PropertyMacro")
 
 /// Written by `@Model` on each property that is observed but not stored.
 @attached(accessor, names: named(init), named(get), named(set), named(_modify))
-@attached(peer, names: prefixed(_$), prefixed(_$observes_))
+@attached(peer, names: prefixed(_$stored_), prefixed(_$observes_))
 public macro _ModelTransient() = #externalMacro(module: "RoostMacros", type: "PropertyMacro")

@@ -117,13 +117,13 @@ extension ModelChecks {
         at: type)
     }
     if property.type == nil && property.initializer == nil {
-      let typed = binding.with(\.pattern, binding.pattern.trimmed)
-        .with(
-          \.typeAnnotation,
-          TypeAnnotationSyntax(colon: .colonToken(trailingTrivia: .space), type: TypeSyntax("<#Type#>")))
+      let typed = TokenSyntax.identifier("\(property.name): <#Type#>")
+      let pattern = PatternSyntax(IdentifierPatternSyntax(identifier: typed))
+      let remedy = FixIt.exchange(
+        binding.pattern, for: pattern.with(\.trailingTrivia, binding.pattern.trailingTrivia), "add a type")
       context.error(
         "untypedProperty", "a stored property of a model needs a type or an initial value",
-        at: binding.pattern, fixIts: [FixIt.exchange(binding, for: typed, "add a type")])
+        at: binding.pattern, fixIts: [remedy])
     }
     if (property.isTransient || property.isEphemeral) && property.initializer == nil && !property.isOptional {
       context.error(

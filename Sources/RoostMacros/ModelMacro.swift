@@ -4,7 +4,7 @@ import SwiftSyntaxMacros
 
 /// `@Model`.
 ///
-/// Each stored property becomes a computed one over a stored one whose name begins with `_$`
+/// Each stored property becomes a computed one over a stored one whose name begins with `_$stored_`
 /// (`PropertyMacro`). The class gains its state, an initializer that decodes a record, a function that
 /// encodes one, and the table of its properties. The generated code is straight-line: which form a
 /// property has in a record follows from overloads of the runtime, for a macro sees names and not types.

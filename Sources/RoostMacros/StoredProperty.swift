@@ -28,7 +28,7 @@ struct StoredProperty {
   var plainName: String { name.filter { $0 != "`" } }
 
   /// The name of the stored property behind the computed one.
-  var storage: String { "_$" + plainName }
+  var storage: String { "_$stored_" + plainName }
 }
 
 extension StoredProperty {

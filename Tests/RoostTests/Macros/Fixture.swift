@@ -40,7 +40,7 @@ struct Fixture {
     source.split(separator: "\n", omittingEmptySubsequences: false).enumerated().flatMap { index, line in
       line.components(separatedBy: marker).dropFirst().map { text in
         let end = text.range(of: " // ")?.lowerBound ?? text.endIndex
-        return Diagnostic(line: index + 1, message: String(text[..<end]))
+        return Diagnostic(line: index + 1, message: text[..<end].trimmingCharacters(in: .whitespaces))
       }
     }.sorted()
   }

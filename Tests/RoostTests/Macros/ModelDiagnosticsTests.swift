@@ -121,7 +121,7 @@ struct ModelDiagnosticsTests {
     let lines = output.text.split(separator: "\n")
     #expect(lines.filter { $0.contains("error: ") }.count == 3, "\(output.text)")
     for name in ["plain", "function", "models"] {
-      let index = lines.firstIndex { $0.contains("Root._$\(name)") }
+      let index = lines.firstIndex { $0.contains("Root._$stored_\(name)") }
       #expect(index.map { lines[$0 - 1].contains(message) } ?? false, "\(name): \(output.text)")
     }
   }
@@ -231,7 +231,7 @@ struct ModelDiagnosticsTests {
     }
 
     let filter = #Predicate<Puppy> { $0.name == "x" && $0.weeks > 3 && $0.keeper?.name == "y" }
-    func entity<Model: PersistentModel>(_ type: Model.Type) -> String { type._$entityName }
+    nonisolated func entity<Model: PersistentModel>(_ type: Model.Type) -> String { type._$entityName }
     nonisolated func touch(_ habit: HabitSchemaV2.Habit) -> String {
       habit.doneToday = true
       return entity(HabitSchemaV1.Habit.self)

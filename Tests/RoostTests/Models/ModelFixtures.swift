@@ -75,6 +75,8 @@ struct Address: Codable, Equatable {
   var oldValue: Int = 1 { willSet { table = "\(newValue)" } }
   var value: String = "" { willSet(registrar) { properties = registrar } }
   var table: String = ""
+  var state: Int = 8
+  var base: Int = 9
   var properties: String = ""
   private(set) var sealed: Int = 5
   let constant = 6
