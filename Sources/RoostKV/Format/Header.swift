@@ -15,6 +15,8 @@ package struct Header: Equatable, Sendable {
   package var space: TwinReference
   /// The row `current` of the schema table, whole; a slot keeps its first 256 bytes and the length.
   package var tag: [UInt8]
+  /// Features that a writer has to know and this build does not.
+  package var writerFeatures: UInt16 = 0
 
   static let magic: [UInt8] = [0x8A, 0x52, 0x4F, 0x4F, 0x53, 0x54, 0x0D, 0x0A]
   static let tagBytes = 256
@@ -97,6 +99,11 @@ enum HeaderSlot {
       self = version > storeFormatVersion ? .newerFormat(version) : .damaged
       return
     }
+    // Features that a reader has to know: none in this version. [H-2]
+    guard slot.field(14, as: UInt16.self) == 0 else {
+      self = .newerFormat(version)
+      return
+    }
     self = Header(fields: slot).map { .valid($0) } ?? .damaged
   }
 }
@@ -109,6 +116,7 @@ extension Header {
       let storeID = slot.part(16, 16).flatMap({ StoreID($0) }),
       let generation = slot.field(32, as: UInt64.self).flatMap({ UInt32(exactly: $0) }), generation > 0,
       let commit: UInt64 = slot.field(40), let nextLSN: UInt64 = slot.field(48), nextLSN > 0,
+      nextLSN < 1 << 63,
       let chain: UInt64 = slot.field(56), let position: UInt64 = slot.field(64),
       let pageCount: UInt64 = slot.field(72), let catalog = Reference(slot, at: 80),
       let height: UInt8 = slot.field(104), let nextTableID: UInt64 = slot.field(112),
@@ -125,6 +133,6 @@ extension Header {
       geometry: geometry, journalBlock: block, storeID: storeID, generation: generation, commit: commit,
       nextLSN: nextLSN, chain: chain, journalPosition: position, pageCount: pageCount,
       catalog: TreeRoot(reference: catalog, height: height), nextTableID: nextTableID, space: space,
-      tag: Array(tag))
+      tag: Array(tag), writerFeatures: slot.field(410) ?? 0)
   }
 }

@@ -63,7 +63,7 @@ struct GroupHeader: Equatable, Sendable {
       length >= UInt32(Self.byteCount), length % 8 == 0, let body = bytes.part(8, Int(length) - 8),
       checksum == XXH3.hash(body, seed: storeSeed &+ offset),
       let chain: UInt64 = bytes.field(32), let durable: UInt64 = bytes.field(40),
-      let session: UInt64 = bytes.field(48), let commit: UInt64 = bytes.field(56)
+      let session: UInt64 = bytes.field(48), let commit: UInt64 = bytes.field(56), durable < lsn, lsn < 1 << 63
     else { return nil }
     self.checksum = checksum
     self.lsn = lsn

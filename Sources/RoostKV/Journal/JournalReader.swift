@@ -1,11 +1,18 @@
 /// Yields the valid groups of a journal in order, and judges what lies behind the last. SPEC.md section 10.
 struct JournalReader {
+  /// A chained group, by its place.
+  struct Found {
+    var header: GroupHeader
+    var segment: Int
+    var offset: UInt64
+  }
+
   private(set) var ring: JournalRing
   private let isPadded: Bool
   private let memory: PageMemory
+  private var place: (segment: Int, position: UInt64)
   private(set) var nextLSN: UInt64
   private(set) var chain: UInt64
-  /// Every group to this LSN was known to be flushed.
   private(set) var durableLSN: UInt64
   private var segmentBytes: (index: Int, bytes: [UInt8])?
 
@@ -13,40 +20,72 @@ struct JournalReader {
     self.ring = ring
     self.memory = memory
     isPadded = header.journalBlock == .padded
+    place = (ring.current, ring.position)
     nextLSN = header.nextLSN
     chain = header.chain
     durableLSN = header.nextLSN - 1
   }
 
-  /// The next valid group, its bytes with the header; `nil` behind the last. [J-3]
-  mutating func next() throws(StoreError) -> (header: GroupHeader, bytes: [UInt8])? {
+  /// Calls `body` with the bytes of every valid group in order; afterwards `ring`, `nextLSN` and `chain` stand behind the
+  /// last one. Returns the valid groups beyond the greatest durable LSN that one names. [J-2, J-3]
+  mutating func replay(
+    _ body: (GroupHeader, [UInt8]) throws(StoreError) -> Void
+  ) throws(StoreError) -> [Found] {
+    var unproven: [Found] = []
+    var runPages: UInt64 = 0
+    let chained = try chainedGroups()
+    durableLSN = chained.reduce(durableLSN) { max($0, $1.header.durableLSN) }
+    for found in chained {
+      let group = try bytes(found)
+      if found.header.lsn > durableLSN {
+        guard try runsAreWhole(group, &runPages) else { break }
+        unproven.append(found)
+      }
+      try body(found.header, group)
+      ring.current = found.segment
+      ring.advance(lsn: found.header.lsn, offset: found.offset, length: group.count)
+      nextLSN = found.header.lsn + 1
+      chain = found.header.checksum
+    }
+    return unproven
+  }
+
+  /// Follows LSN and chain. Takes the journal's length in time, since each group is hashed once.
+  private mutating func chainedGroups() throws(StoreError) -> [Found] {
+    var groups: [Found] = []
+    var lsn = nextLSN, chain = chain
+    while let found = try findGroup(lsn, chain) {
+      groups.append(found)
+      place = (found.segment, found.offset + UInt64(found.header.length))
+      lsn += 1
+      chain = found.header.checksum
+    }
+    return groups
+  }
+
+  private mutating func findGroup(_ lsn: UInt64, _ chain: UInt64) throws(StoreError) -> Found? {
     for (segment, offset) in candidates() {
       let bytes = try self.bytes(of: segment)
       let start = Int(offset - ring.segments[segment].header.offset)
       guard start < bytes.count else { continue }
-      let header = bytes.withUnsafeBytes {
-        GroupHeader(UnsafeRawBufferPointer(rebasing: $0[start...]), at: offset, storeSeed: ring.storeSeed)
+      let header: GroupHeader? = bytes.withUnsafeBytes { bytes in
+        // The cheap comparisons come first: a hostile ring shall not make us hash it over and over.
+        guard bytes.field(start + 16) == lsn, bytes.field(start + 32) == chain else { return nil }
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[start...])
+        return GroupHeader(rest, at: offset, storeSeed: ring.storeSeed)
       }
-      guard let header, header.lsn == nextLSN, header.chain == chain else { continue }
-      let group = Array(bytes[start..<start + Int(header.length)])
-      guard runsAreWhole(group) else { continue }
-      ring.current = segment
-      ring.advance(lsn: header.lsn, offset: offset, length: group.count)
-      nextLSN += 1
-      chain = header.checksum
-      durableLSN = max(durableLSN, header.durableLSN)
-      return (header, group)
+      if let header { return Found(header: header, segment: segment, offset: offset) }
     }
     return nil
   }
 
   private func candidates() -> [(segment: Int, offset: UInt64)] {
-    var places = [(segment: ring.current, offset: ring.position)]
-    if isPadded, let rounded = roundedUp(ring.position, to: 4096), rounded != ring.position {
-      places.append((ring.current, rounded))
+    var places = [(segment: place.segment, offset: roundedUp(place.position, to: isPadded ? 4096 : 8) ?? UInt64.max)]
+    if places[0].offset > ring.segments[place.segment].header.end { places = [] }
+    for step in 1..<max(2, ring.segments.count) {
+      let index = (place.segment + step) % ring.segments.count
+      places.append((index, ring.segments[index].header.firstGroup))
     }
-    let next = (ring.current + 1) % ring.segments.count
-    places.append((next, ring.segments[next].header.firstGroup))
     return places
   }
 
@@ -59,16 +98,31 @@ struct JournalReader {
     return bytes
   }
 
+  private mutating func bytes(_ found: Found) throws(StoreError) -> [UInt8] {
+    let start = Int(found.offset - ring.segments[found.segment].header.offset)
+    let bytes = try self.bytes(of: found.segment)
+    guard let group = bytes.withUnsafeBytes({ $0.part(start, Int(found.header.length)).map(Array.init) }) else {
+      throw JournalRing.damaged("a group changed while it was read", found.offset, ring.file)
+    }
+    return group
+  }
+
   /// Whether each run that the group names is as it was written. A group whose runs never reached the disk is no group.
-  private func runsAreWhole(_ group: [UInt8]) -> Bool {
+  private func runsAreWhole(_ group: [UInt8], _ pages: inout UInt64) throws(StoreError) -> Bool {
+    var runs: [RunDescriptor] = []
     group.withUnsafeBytes { group in
       var records = GroupRecordReader(group)
       while let (_, record) = records.next() {
-        guard case .putRun(_, let run) = record else { continue }
-        do throws(StoreError) { try memory.verifyWholeRun(run) } catch { return false }
+        if case .putRun(_, let run) = record { runs.append(run) }
       }
-      return true
     }
+    for run in runs {
+      pages += UInt64(memory.pages(of: run).count)
+      // Runs are disjoint; more pages than the file has are a fraud that would keep us hashing. [V-3]
+      guard pages <= memory.fileLimit else { throw JournalRing.damaged("its runs overlap", 0, ring.file) }
+      do throws(StoreError) { try memory.verifyWholeRun(run) } catch { return false }
+    }
+    return true
   }
 
   /// Throws `.journalDamaged` when a group that was known to be flushed is missing. [J-4]
@@ -83,6 +137,8 @@ struct JournalReader {
   /// The greatest LSN of a group that shows the first missing one to have been flushed.
   mutating func newestBehindGap() throws(StoreError) -> UInt64? {
     var newest: UInt64?
+    var hashed: UInt64 = 0
+    let budget = 16 * ring.byteCount
     for segment in ring.segments.indices {
       let bytes = try self.bytes(of: segment)
       let offset = ring.segments[segment].header.offset
@@ -90,17 +146,19 @@ struct JournalReader {
         var start = Int(SegmentHeader.groupArea)
         while start + GroupHeader.byteCount <= bytes.count {
           if bytes.field(start + 8) == GroupHeader.magic, let lsn: UInt64 = bytes.field(start + 16), lsn > nextLSN,
-            let durable: UInt64 = bytes.field(start + 40), durable >= nextLSN,
-            GroupHeader(
-              UnsafeRawBufferPointer(rebasing: bytes[start...]), at: offset + UInt64(start), storeSeed: ring.storeSeed)
-              != nil
+            let durable: UInt64 = bytes.field(start + 40), durable >= nextLSN, durable < lsn, hashed < budget
           {
-            newest = max(newest ?? 0, lsn)
+            hashed += UInt64(bytes.field(start + 24, as: UInt32.self) ?? 0)
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[start...])
+            if GroupHeader(rest, at: offset + UInt64(start), storeSeed: ring.storeSeed) != nil {
+              newest = max(newest ?? 0, lsn)
+            }
           }
           start += 8
         }
       }
     }
+    guard hashed < budget else { throw JournalRing.damaged("too much of it looks like groups", ring.position, ring.file) }
     return newest
   }
 }

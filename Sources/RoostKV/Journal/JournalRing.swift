@@ -19,14 +19,14 @@ struct JournalRing {
   var position: UInt64
 
   static let longestSegment: UInt64 = 1 << 20
-  private static let segmentLimit = 1 << 16
+  private static let longestRing: UInt64 = 1 << 32
 
   /// The ring of a new store: the first segment alone.
+  /// Its bytes are written by the creation of the store.
   init(newAt offset: UInt64, file: any StorageFile, storeSeed: UInt64) {
     self.file = file
     self.storeSeed = storeSeed
-    let header = SegmentHeader(
-      offset: offset, length: FileGeometry.firstSegmentBytes, next: offset, sequence: 1)
+    let header = SegmentHeader(offset: offset, length: FileGeometry.firstSegmentBytes, next: offset, sequence: 1)
     segments = [Segment(header: header)]
     current = 0
     position = header.firstGroup
@@ -43,9 +43,11 @@ struct JournalRing {
     var offset = first
     repeat {
       let segment = try Self.read(offset, file, storeSeed, fileBytes)
-      let isKnown = segments.contains { $0.header.offset == offset }
       let isAligned = offset == first || offset % UInt64(header.geometry.pageSize) == 0
-      guard !isKnown, isAligned, segments.count < Self.segmentLimit else {
+      let isDisjoint = segments.allSatisfy {
+        $0.header.end <= segment.header.offset || segment.header.end <= $0.header.offset
+      }
+      guard isDisjoint, isAligned, byteCount + segment.header.length <= Self.longestRing else {
         throw Self.damaged("the segments do not form a ring", offset, file)
       }
       segments.append(segment)
@@ -101,18 +103,23 @@ struct JournalRing {
 
   /// Puts a segment into the ring behind the writer's. Its space is allocated and holds nothing that is needed.
   mutating func insert(offset: UInt64, length: UInt64) throws(StoreError) {
-    var header = SegmentHeader(offset: offset, length: length, next: segments[current].header.next, sequence: 1)
-    try prewrite(header)
-    // A header of an earlier segment may lie here with a greater sequence; both copies are overwritten.
-    try writeHeader(header)
-    header = segments[current].header
-    header.next = offset
-    header.sequence += 1
-    try writeHeader(header)
-    segments[current].header = header
-    let new = SegmentHeader(offset: offset, length: length, next: 0, sequence: 1)
+    let new = SegmentHeader(
+      offset: offset, length: length, next: segments[current].header.next, sequence: nextSequence)
+    try prewrite(new)
+    try writeHeader(new)
     segments.insert(Segment(header: new), at: current + 1)
-    segments[current + 1].header.next = segments[(current + 2) % segments.count].header.offset
+    try link(current, to: offset)
+  }
+
+  /// A header at the same place from an earlier life of the pages must not win, so sequences grow over the whole ring.
+  private var nextSequence: UInt64 { segments.reduce(0) { max($0, $1.header.sequence) } + 1 }
+
+  private mutating func link(_ index: Int, to next: UInt64) throws(StoreError) {
+    var header = segments[index].header
+    header.next = next
+    header.sequence = nextSequence
+    try writeHeader(header)
+    segments[index].header = header
   }
 
   /// Writes zeros, so that later group writes change no allocation. Small writes, since large ones make the kernel keep
@@ -133,12 +140,8 @@ struct JournalRing {
   mutating func removeSegment(after index: Int) throws(StoreError) -> SegmentHeader {
     let victim = (index + 1) % segments.count
     precondition(victim != current && victim != 0)
-    var header = segments[index].header
     let removed = segments[victim].header
-    header.next = removed.next
-    header.sequence += 1
-    try writeHeader(header)
-    segments[index].header = header
+    try link(index, to: removed.next)
     segments.remove(at: victim)
     if victim < current { current -= 1 }
     return removed
@@ -146,18 +149,38 @@ struct JournalRing {
 
   // MARK: Places for groups
 
-  /// Where a group of `length` bytes can go without a new segment; moves on to the next segment where that is allowed.
-  /// `oldestNeeded` is the least next LSN of any header that may be read, `positions` their journal positions.
-  mutating func place(_ length: Int, step: UInt64, oldestNeeded: UInt64, positions: [UInt64]) -> UInt64? {
-    if let start = roundedUp(position, to: step), fits(length, start, segments[current].header) { return start }
-    let next = (current + 1) % segments.count
-    let header = segments[next].header
-    let isNeeded =
-      next == current || segments[next].lastLSN >= oldestNeeded
-      || positions.contains { header.firstGroup <= $0 && $0 <= header.end }
-    guard !isNeeded, fits(length, header.firstGroup, header) else { return nil }
-    current = next
-    position = header.firstGroup
+  /// Where a group of `length` bytes can go without a new segment, moving the writer there. `step` is what groups are
+  /// aligned to, `oldestNeeded` the least next LSN of any header that may be read, `positions` their journal positions.
+  /// Also returned when there is none: the places passed over so far. [J-3, J-7]
+  mutating func place(
+    _ length: Int, step: UInt64, oldestNeeded: UInt64, positions: [UInt64]
+  ) -> (offset: UInt64?, passedOver: [Range<UInt64>]) {
+    var passedOver: [Range<UInt64>] = []
+    let here = segments[current].header
+    if let start = roundedUp(position, to: step), start < here.end {
+      if fits(length, start, here) { return (start, []) }
+      passedOver.append(start..<min(here.end, start + UInt64(GroupHeader.byteCount)))
+    }
+    for index in (current + 1..<current + segments.count).map({ $0 % segments.count }) {
+      let header = segments[index].header
+      let isNeeded =
+        segments[index].lastLSN >= oldestNeeded
+        || positions.contains { header.firstGroup <= $0 && $0 <= header.end }
+      if isNeeded { continue }
+      if fits(length, header.firstGroup, header) {
+        current = index
+        position = header.firstGroup
+        return (position, passedOver)
+      }
+      passedOver.append(header.firstGroup..<header.firstGroup + UInt64(GroupHeader.byteCount))
+    }
+    return (nil, passedOver)
+  }
+
+  /// Moves the writer into the segment just inserted behind it.
+  mutating func enterNext() -> UInt64 {
+    current = (current + 1) % segments.count
+    position = segments[current].header.firstGroup
     return position
   }
 

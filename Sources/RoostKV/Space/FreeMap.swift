@@ -24,6 +24,8 @@ final class FreeMap {
   private(set) var fileEnd: UInt64
   /// Pages below `fileEnd` that may be allocated.
   private(set) var availableCount: UInt64 = 0
+  /// Map pages that were never written. They are written once, so that the file's length is durable with them.
+  private var unwritten: [UInt64] = []
   /// Allocation begins its search here; pages below are taken.
   private var lowestFree: UInt64 = 0
 
@@ -35,7 +37,7 @@ final class FreeMap {
     fileEnd = first + 4
     spacePages = [TwinReference(pageA: first, pageB: first + 1)]
     zones = [newZone(TwinReference(pageA: first + 2, pageB: first + 3))]
-    changedSpacePages = 1
+    unwritten = Array(first..<first + 4)
     markUsed(0..<fileEnd)
   }
 
@@ -246,6 +248,7 @@ final class FreeMap {
 
   /// Growth is in steps that leave room for the map pages of a new zone, see `Space.grow`.
   private func takeMapPages(_ twin: TwinReference, _ zone: Int) {
+    unwritten += [twin.pageA, twin.pageB]
     let before = availableCount
     let changed = markUsed(twin.pageA..<twin.pageB + 1)
     availableCount = before - min(before, UInt64(changed))
@@ -255,6 +258,15 @@ final class FreeMap {
   /// Takes in that the file has been cut to `pages` pages, all free behind them.
   func truncate(to pages: UInt64) {
     precondition(pages <= fileEnd)
+    // Zones that only the cut-off space made necessary were never saved.
+    while let last = zones.last, last.twin.pageA >= pages {
+      availableCount -= min(availableCount, UInt64(last.unavailable.zeroCount) - min(beyond(zones.count - 1), UInt64(last.unavailable.zeroCount)))
+      zones.removeLast()
+      fileEnd = min(fileEnd, UInt64(zones.count) * geometry.zonePages)
+    }
+    spacePages.removeAll { $0.pageA >= pages }
+    unwritten.removeAll { $0 >= pages }
+    guard pages <= fileEnd else { return }
     availableCount -= min(availableCount, fileEnd - pages)
     fileEnd = pages
     lowestFree = min(lowestFree, pages)
@@ -286,6 +298,9 @@ final class FreeMap {
       pages.append((twin.live, spacePage(index, twin, seal)))
     }
     changedSpacePages = 0
+    let zeros = [UInt8](repeating: 0, count: geometry.pageSize)
+    for page in unwritten where !pages.contains(where: { $0.0 == page }) { pages.append((page, zeros)) }
+    unwritten = []
     return (pages, spacePages[0])
   }
 

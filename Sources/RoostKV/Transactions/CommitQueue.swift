@@ -8,6 +8,7 @@ final class CommitQueue: @unchecked Sendable {
   /// A snapshot's hold on a version.
   struct Pin {
     var sequence: UInt64
+    var lastOwner: UInt64
     var base: UInt32
     var commit: UInt64
     var count: Int
@@ -78,7 +79,8 @@ final class CommitQueue: @unchecked Sendable {
         pins[last].count += 1
       } else {
         let pin = Pin(
-          sequence: version.sequence, base: version.base, commit: version.commit, count: 1, since: runtime.now())
+          sequence: version.sequence, lastOwner: version.lastOwner, base: version.base, commit: version.commit,
+          count: 1, since: runtime.now())
         pins.append(pin)
       }
       return version
@@ -117,13 +119,14 @@ final class CommitQueue: @unchecked Sendable {
 
   var allPins: [Pin] { monitor.withLock { pins } }
 
-  /// The least sequence that a reader has or may get, and the bases of all snapshots that exist or may begin.
-  func horizon() -> (sequence: UInt64, bases: [UInt32]) {
+  /// The versions that readers have or may get, in their order.
+  func heldVersions() -> [HeldVersion] {
     monitor.withLock {
-      var bases = pins.map(\.base)
-      bases.append(current.base)
-      for entry in pending { bases.append(entry.version.base) }
-      return (min(pins.first?.sequence ?? UInt64.max, current.sequence), Array(Set(bases)))
+      var held = pins.map { HeldVersion(sequence: $0.sequence, lastOwner: $0.lastOwner, base: $0.base) }
+      for version in [current] + pending.map(\.version) where version.sequence > held.last?.sequence ?? 0 {
+        held.append(HeldVersion(sequence: version.sequence, lastOwner: version.lastOwner, base: version.base))
+      }
+      return held
     }
   }
 

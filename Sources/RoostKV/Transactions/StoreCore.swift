@@ -40,8 +40,14 @@ final class StoreCore: @unchecked Sendable {
   /// Pages and runs that the newest state does not reach, and the last freeze does.
   var freedPages: [FreedPage] = []
   var freedRuns: [Range<UInt64>] = []
-  /// Frames that versions before `sequence` may reach, and later ones do not.
-  var retired: [(sequence: UInt64, frames: [PageNumber])] = []
+  var retired = RetiredFrames()
+  /// What the last look at `limbo` found, so that it is not repeated in vain.
+  var limboSeen: (bases: Set<UInt32>, generation: UInt32) = ([], 0)
+  /// Space is taken only behind this page, while a reader in another process holds a state from before this session.
+  var pageFloor: UInt64 = 0
+  /// Groups found at open of which it is not known that they are on the disk; `nil` once they are. [O-4]
+  var unproven: [JournalReader.Found]? = []
+  var isClosed = false
   /// Frames that have a page of the file, and are still referred to by their frame number.
   var translation: [PageNumber: FramePlace] = [:]
   var lastSequence: UInt64
@@ -78,13 +84,15 @@ final class StoreCore: @unchecked Sendable {
     appended = parts.version
     nextLSN = parts.nextLSN
     chain = parts.chain
-    nextTableID = parts.header.nextTableID
+    nextTableID = parts.nextTableID
     header = parts.header
     catalog = parts.header.catalog
     frozenTables = parts.tables
     lastSequence = parts.version.sequence
     writerLock = WriterLock(runtime)
     commits = CommitQueue(parts.version, lsn: parts.nextLSN - 1, file: file, runtime: runtime)
+    unproven = parts.unproven
+    pageFloor = parts.pageFloor
     checkpoints = CheckpointState(runtime)
   }
 
@@ -110,6 +118,9 @@ final class StoreCore: @unchecked Sendable {
     var tables: [UInt32: FrozenTable]
     var nextLSN: UInt64
     var chain: UInt64
+    var nextTableID: UInt64
+    var unproven: [JournalReader.Found]?
+    var pageFloor: UInt64
   }
 
   func nextSequence() -> UInt64 {
@@ -122,48 +133,6 @@ final class StoreCore: @unchecked Sendable {
 
   private static let defaultMemoryBound = min(256 << 20, physicalMemory() / 8)
 
-  var dirtyBytes: Int { memory.arena.count << geometry.pageShift }
-}
-
-// MARK: - Reclaiming
-
-extension StoreCore {
-  /// Frees what no snapshot can reach any more. With the writer lock held.
-  func reclaim() throws(StoreError) {
-    let horizon = commits.horizon()
-    // A checkpoint that is being written reads the frames of its freeze.
-    let floor = min(horizon.sequence, checkpoints.frozenSequence ?? UInt64.max)
-    let count = retired.prefix { $0.sequence <= floor }.count
-    for entry in retired.prefix(count) {
-      for frame in entry.frames {
-        memory.arena.free(frame)
-        translation[frame] = nil
-      }
-    }
-    retired.removeFirst(count)
-    try reclaimPages(horizon.bases)
-  }
-
-  private func reclaimPages(_ bases: [UInt32]) throws(StoreError) {
-    if isInMemory { return try reclaimRunsInMemory() }
-    let freed = try limbo.drain(bases: bases) { (generations) throws(StoreError) in
-      try file.isPinnedElsewhere(generations: generations)
-    }
-    for pages in freed { try freeMap.release(pages) }
-  }
-
-  /// In memory there are no generations: a run waits until no snapshot is older than the commit that freed it.
-  private func reclaimRunsInMemory() throws(StoreError) {
-    guard retired.isEmpty else { return }
-    for pages in freedRuns {
-      try freeMap.setReachable(pages, false)
-      try freeMap.release(pages)
-      memory.clearMarks(pages: pages)
-    }
-    freedRuns = []
-  }
-
-  func retire(_ frames: [PageNumber], sequence: UInt64) {
-    if !frames.isEmpty { retired.append((sequence, frames)) }
-  }
+  /// Bytes of changed pages that the file has not.
+  var dirtyBytes: Int { (memory.arena.count - retired.count) << geometry.pageShift }
 }

@@ -37,6 +37,8 @@ final class Directory: Sendable {
 final class Version: Sendable {
   /// Grows with each version published in this process; tells which frames a snapshot may reach.
   let sequence: UInt64
+  /// Frames with a greater owner were made later, and cannot be reached.
+  let lastOwner: UInt64
   let commit: UInt64
   /// The last freeze whose state this version sees: pages of the file that it can reach were written by that generation
   /// or earlier, and freed by a later one.
@@ -44,8 +46,9 @@ final class Version: Sendable {
   let directory: Directory
   let roots: [TreeRoot]
 
-  init(sequence: UInt64, commit: UInt64, base: UInt32, directory: Directory, roots: [TreeRoot]) {
+  init(sequence: UInt64, lastOwner: UInt64, commit: UInt64, base: UInt32, directory: Directory, roots: [TreeRoot]) {
     self.sequence = sequence
+    self.lastOwner = lastOwner
     self.commit = commit
     self.base = base
     self.directory = directory

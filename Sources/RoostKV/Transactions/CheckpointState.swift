@@ -1,0 +1,66 @@
+/// Which checkpoint is being written, if any. At most one at a time.
+///
+///     idle --begin--> writing --didWrite--> written --didFinish--> idle
+///
+/// *Written* means that both header slots hold the new header, and that the store in memory has not yet taken that in; it
+/// does so with the writer lock held, by whoever comes first: the checkpoint's thread, or a large transaction.
+final class CheckpointState: @unchecked Sendable {
+  enum Phase { case idle, writing, written }
+
+  private let monitor: any Monitor
+  private var phase = Phase.idle
+  private var version: HeldVersion?
+
+  init(_ runtime: any Runtime) { monitor = runtime.makeMonitor() }
+
+  /// The version that the checkpoint is of: its frames are being read.
+  var frozenVersion: HeldVersion? { monitor.withLock { version } }
+
+  var isIdle: Bool { monitor.withLock { phase == .idle } }
+
+  /// Waits until no checkpoint runs, and begins one. The writer lock is not held: finishing needs it.
+  func begin() {
+    monitor.withLock {
+      while phase != .idle { _ = monitor.wait(until: nil) }
+      phase = .writing
+    }
+  }
+
+  /// Begins one unless one runs.
+  func beginIfIdle() -> Bool {
+    monitor.withLock {
+      guard phase == .idle else { return false }
+      phase = .writing
+      return true
+    }
+  }
+
+  func freeze(_ version: HeldVersion) { monitor.withLock { self.version = version } }
+
+  func didWrite() { change(.written) }
+
+  func didFinish() {
+    monitor.withLock { version = nil }
+    change(.idle)
+  }
+
+  /// Waits until no checkpoint is at work on the disk; returns whether one has still to be finished.
+  func waitUntilWritten() -> Bool {
+    monitor.withLock {
+      while phase == .writing { _ = monitor.wait(until: nil) }
+      return phase == .written
+    }
+  }
+
+  /// Whether the checkpoint whose thread asks has still to be finished, or somebody did it.
+  var isWritten: Bool { monitor.withLock { phase == .written } }
+
+  func waitUntilIdle() {
+    monitor.withLock { while phase != .idle { _ = monitor.wait(until: nil) } }
+  }
+
+  private func change(_ new: Phase) {
+    monitor.withLock { phase = new }
+    monitor.wakeAll()
+  }
+}

@@ -1,0 +1,191 @@
+/// The first half of a checkpoint, with the writer lock held: what the new header will describe is fixed, and every
+/// changed page gets its place in the file. Nothing is written yet. SPEC.md [C-4]
+
+/// A state whose pages have places and are to be written.
+struct FrozenState {
+  var header: Header
+  /// Frames in the order of their pages, with the table whose tree they belong to.
+  var pages: [(frame: PageNumber, page: UInt64, level: Int, table: UInt32)]
+  var mapPages: [(page: UInt64, bytes: [UInt8])]
+  var attempt: UInt16
+  /// Where each frame goes, also frames that went there at an earlier freeze.
+  var translation: [PageNumber: StoreCore.FramePlace]
+  var limbo: [Limbo.Extent]
+  /// Frames of the catalog, which nobody but the checkpoint uses.
+  var catalogFrames: [PageNumber]
+  var tables: [UInt32: StoreCore.FrozenTable]
+
+  /// The reference by which the file names what `reference` names.
+  func fileReference(_ reference: Reference) -> Reference? {
+    guard let place = translation[reference.page] else { return nil }
+    return Reference(
+      page: place.page, attempt: place.attempt, generation: place.generation, count: reference.count,
+      hasRuns: reference.hasRuns)
+  }
+}
+
+extension StoreCore {
+  /// Freezes a state.
+  /// - Parameters:
+  ///   - lsn: every group below it is covered; `chain` is what the next group must chain to.
+  ///   - closing: the journal goes on in the first segment, and the page count leaves out free pages at the end.
+  func freeze(
+    directory: Directory, roots: [TreeRoot], commit: UInt64, lsn: UInt64, chain: UInt64, closing: Bool = false
+  ) throws(StoreError) -> FrozenState {
+    let generation = try nextGeneration()
+    let attempt = spillStamp?.attempt ?? newAttempt()
+    var pages: [(frame: PageNumber, page: UInt64, level: Int, table: UInt32)] = []
+    for (slot, root) in roots.enumerated() { collect(root, directory.ids[slot], &pages) }
+    try reservePages(pages.count + tableChanges(directory, roots) * Int(catalog.height + 2) + freeMap.savePageCount + 4)
+    var places = translation
+    try assignPages(&pages, generation, attempt, &places)
+    var frozen = FrozenState(
+      header: header, pages: pages, mapPages: [], attempt: attempt, translation: places, limbo: [], catalogFrames: [],
+      tables: [:])
+    try updateCatalog(directory, roots, generation, &frozen)
+    try freePages(generation, &frozen)
+    let saved = freeMap.save(
+      generation: generation, attempt: attempt, seal: MapPageSealer(geometry: geometry, storeSeed: memory.storeSeed))
+    frozen.mapPages = saved.pages
+    frozen.header.space = saved.root
+    frozen.header.generation = generation
+    frozen.header.commit = commit
+    frozen.header.nextLSN = lsn
+    frozen.header.chain = chain
+    frozen.header.journalPosition = closing ? ring.segments[0].header.firstGroup : ring.position
+    frozen.header.nextTableID = nextTableID
+    frozen.header.pageCount = freeMap.fileEnd - (try freeMap.freeTail())
+    frozen.header.tag = try tagRow(frozen, directory, roots)
+    translation = frozen.translation
+    frozenTables = frozen.tables
+    journalBytes = 0
+    pendingHeader = frozen.header
+    return frozen
+  }
+
+  private func nextGeneration() throws(StoreError) -> UInt32 {
+    let (next, overflow) = header.generation.addingReportingOverflow(1)
+    guard !overflow else {
+      throw StoreError(
+        .sizeLimit, "the store has had 4,294,967,295 checkpoints, which is all that its format allows",
+        remedy: "dump it and load the dump into a new store", path: file.path)
+    }
+    return next
+  }
+
+  /// Another number than the last attempt at this generation had. [P-4]
+  func newAttempt() -> UInt16 { UInt16(truncatingIfNeeded: runtime.randomSeed()) }
+
+  // MARK: Pages
+
+  /// The frames of a tree that have no page yet: leaves in key order, so that neighbours lie side by side, then branches.
+  private func collect(
+    _ root: TreeRoot, _ table: UInt32, _ pages: inout [(frame: PageNumber, page: UInt64, level: Int, table: UInt32)]
+  ) {
+    guard root.height > 0 else { return }
+    var branches: [(frame: PageNumber, page: UInt64, level: Int, table: UInt32)] = []
+    func visit(_ reference: Reference, _ level: Int) {
+      let frame = reference.page
+      guard memory.isFrame(frame), translation[frame] == nil else { return }
+      if level == 0 {
+        pages.append((frame, 0, 0, table))
+      } else {
+        let page = UnsafeRawPointer(memory.frame(frame))
+        for index in 0..<PageHeader.count(page) { visit(TreePage.child(page, index), level - 1) }
+        branches.append((frame, 0, level, table))
+      }
+    }
+    visit(root.reference, Int(root.height) - 1)
+    pages += branches
+  }
+
+  /// Gives each frame a page. The space has been reserved.
+  private func assignPages(
+    _ pages: inout [(frame: PageNumber, page: UInt64, level: Int, table: UInt32)], _ generation: UInt32,
+    _ attempt: UInt16, _ places: inout [PageNumber: FramePlace]
+  ) throws(StoreError) {
+    var index = 0
+    places.reserveCapacity(places.count + pages.count)
+    while index < pages.count {
+      guard let extent = try freeMap.allocate(minimum: 1, maximum: pages.count - index) else { throw noSpace() }
+      try freeMap.setReachable(extent, true)
+      for page in extent {
+        pages[index].page = page
+        places[pages[index].frame] = FramePlace(page: page, attempt: attempt, generation: generation)
+        index += 1
+      }
+    }
+  }
+
+  /// What the newest state no longer reaches is free in the new map, and waits until no snapshot reaches it.
+  private func freePages(_ generation: UInt32, _ frozen: inout FrozenState) throws(StoreError) {
+    for freed in freedPages {
+      let pages = freed.page..<freed.page + 1
+      try freeMap.setReachable(pages, false)
+      frozen.limbo.append(Limbo.Extent(pages: pages, born: freed.generation, freed: generation, isRun: false))
+    }
+    for pages in freedRuns {
+      try freeMap.setReachable(pages, false)
+      frozen.limbo.append(Limbo.Extent(pages: pages, born: 0, freed: generation, isRun: true))
+    }
+    freedPages = []
+    freedRuns = []
+  }
+
+  // MARK: Catalog
+
+  private func tableChanges(_ directory: Directory, _ roots: [TreeRoot]) -> Int {
+    var changes = 0
+    for (slot, id) in directory.ids.enumerated() {
+      let table = FrozenTable(name: directory.names[slot], root: roots[slot])
+      if frozenTables[id] != table { changes += 1 }
+    }
+    return changes + max(0, frozenTables.count - directory.ids.count)
+  }
+
+  /// Brings the catalog up to date: rows hold the references that the file will have.
+  private func updateCatalog(
+    _ directory: Directory, _ roots: [TreeRoot], _ generation: UInt32, _ frozen: inout FrozenState
+  ) throws(StoreError) {
+    let dirty = DirtySet(memory: memory)
+    let editor = TreeEditor(dirty)
+    var root = catalog
+    for (slot, id) in directory.ids.enumerated() {
+      var tableRoot = roots[slot]
+      if tableRoot.height == 0 { tableRoot = .empty }
+      if let reference = frozen.fileReference(tableRoot.reference) { tableRoot.reference = reference }
+      frozen.tables[id] = FrozenTable(name: directory.names[slot], root: tableRoot)
+    }
+    for (id, old) in frozenTables where frozen.tables[id]?.name != old.name {
+      _ = try old.name.withBytes { (name) throws(StoreError) in try editor.remove(name, in: &root) }
+    }
+    for (id, table) in frozen.tables where frozenTables[id] != table {
+      let row = CatalogRow(id: id, root: table.root).encoded()
+      _ = try table.name.withBytes { (name) throws(StoreError) in
+        try row.withBytes { (row) throws(StoreError) in try editor.put(name, .inline(row), in: &root) }
+      }
+    }
+    var pages: [(frame: PageNumber, page: UInt64, level: Int, table: UInt32)] = []
+    collect(root, 0, &pages)
+    try reservePages(pages.count)
+    try assignPages(&pages, generation, frozen.attempt, &frozen.translation)
+    let changes = dirty.takeChanges()
+    frozen.catalogFrames = changes.allocated
+    freedPages += changes.freedPages
+    frozen.pages += pages
+    if let reference = frozen.fileReference(root.reference) { root.reference = reference }
+    if root.height == 0 { root = .empty }
+    catalog = root
+    frozen.header.catalog = root
+  }
+
+  /// The schema table's row `current`, for the header. [H-3]
+  private func tagRow(_ frozen: FrozenState, _ directory: Directory, _ roots: [TreeRoot]) throws(StoreError) -> [UInt8] {
+    guard let slot = directory.slot(named: Array("\0schema".utf8)) else { return [] }
+    let key = Array("current".utf8)
+    return try key.withBytes { (key) throws(StoreError) in
+      guard let entry = try TreeReader.find(key, in: roots[slot], memory) else { return [] }
+      return Array(try bytes(of: entry))
+    }
+  }
+}

@@ -1,0 +1,137 @@
+/// Transactions too large for the journal or for memory. SPEC.md [C-9]
+extension StoreCore {
+  /// Commits by being a checkpoint. The writer lock is held throughout, so that no group can come between.
+  func commitLarge(_ state: WriteState) throws(StoreError) {
+    try prepareForWriting()
+    try settleCheckpoint()
+    // Claims the only checkpoint; nobody else can, since each needs the writer lock to freeze.
+    checkpoints.begin()
+    let frozen: FrozenState
+    let lsn = nextLSN
+    let newChain = runtime.randomSeed()
+    do throws(StoreError) {
+      try reserveForCommit(drawsOnReserve: state.onlyDeletes)
+      frozen = try freezeLarge(state, lsn, newChain)
+    } catch {
+      checkpoints.didFinish()
+      throw error
+    }
+    defer { writerLock.release() }
+    nextLSN = lsn + 1
+    chain = newChain
+    try write(frozen)
+    checkpoints.didWrite()
+    commits.publish(lsn: lsn, appended)
+    try finish(frozen)
+  }
+
+  private func freezeLarge(_ state: WriteState, _ lsn: UInt64, _ chain: UInt64) throws(StoreError) -> FrozenState {
+    giveBackSpilled(state)
+    let version = try takeOver(state)
+    do throws(StoreError) {
+      let frozen = try freeze(
+        directory: version.directory, roots: version.roots, commit: version.commit, lsn: lsn + 1, chain: chain)
+      spillStamp = nil
+      checkpoints.freeze(HeldVersion(sequence: version.sequence, lastOwner: version.lastOwner, base: version.base))
+      return frozen
+    } catch {
+      // The transaction is the newest state in memory and has no way back.
+      commits.poison(error)
+      writerLock.release()
+      throw error
+    }
+  }
+
+  /// Waits until a running checkpoint has written its headers, and takes it in. References to its frames stay until the
+  /// checkpoint that follows, which replaces them all. With the writer lock held.
+  func settleCheckpoint() throws(StoreError) {
+    guard checkpoints.waitUntilWritten() else { return }
+    guard let frozen = writtenState else { return }
+    try finish(frozen, fixTrees: false)
+  }
+
+  /// Pages that were written ahead and given up again are known to nobody else.
+  private func giveBackSpilled(_ state: WriteState) {
+    let given = Set(state.dirty.changes.freedPages.map(\.page))
+    guard !state.spilled.isEmpty else { return }
+    for extent in state.spilled {
+      for page in extent where !given.contains(page) {
+        // Loaded zone, see `giveBack`.
+        try? freeMap.setReachable(page..<page + 1, true)
+      }
+    }
+  }
+}
+
+// MARK: - Writing ahead
+
+extension WriteState {
+  /// Writes finished leaves of this transaction to free pages of the file, where nothing refers to them before the commit,
+  /// and frees their frames. Only what the current subtransaction made: older savepoints need theirs.
+  func spill() throws(StoreError) {
+    guard !core.isInMemory, core.dirtyBytes > nextSpill else { return }
+    try core.prepareForWriting()
+    try core.settleCheckpoint()
+    if records != nil { records = nil }
+    let stamp = try core.spillStamp ?? core.newSpillStamp()
+    core.spillStamp = stamp
+    for slot in roots.indices where roots[slot].height > 1 {
+      try spillLeaves(of: roots[slot].reference, Int(roots[slot].height) - 1, stamp, directory.ids[slot])
+    }
+    changeCount += 1
+    nextSpill = core.dirtyBytes + core.memoryBound / 4
+  }
+
+  private func spillLeaves(
+    of reference: Reference, _ level: Int, _ stamp: (generation: UInt32, attempt: UInt16), _ table: UInt32
+  ) throws(StoreError) {
+    guard dirty.isMutable(reference.page) else { return }
+    let page = core.memory.frame(reference.page)
+    if level > 1 {
+      for index in 0..<PageHeader.count(page) {
+        try spillLeaves(of: TreePage.child(page, index), level - 1, stamp, table)
+      }
+      return
+    }
+    let indices = (0..<PageHeader.count(page)).filter { dirty.isMutable(TreePage.child(page, $0).page) }
+    var next = 0
+    while next < indices.count {
+      try core.reservePages(indices.count - next)
+      guard
+        let extent = try core.freeMap.allocate(
+          minimum: 1, maximum: indices.count - next, from: max(floor, core.pageFloor))
+      else { throw core.noSpace() }
+      spilled.append(extent)
+      for (offset, number) in extent.enumerated() {
+        try spillLeaf(page, indices[next + offset], to: number, stamp, table)
+      }
+      next += extent.count
+    }
+  }
+
+  private func spillLeaf(
+    _ parent: UnsafeMutableRawPointer, _ index: Int, to number: UInt64,
+    _ stamp: (generation: UInt32, attempt: UInt16), _ table: UInt32
+  ) throws(StoreError) {
+    let child = TreePage.child(parent, index)
+    let image = UnsafeMutableRawBufferPointer.allocate(byteCount: core.geometry.pageSize, alignment: 4096)
+    defer { image.deallocate() }
+    guard let bytes = image.baseAddress else { return }
+    core.memory.clearMarks(pages: number..<number + 1)
+    try TreePage.stage(
+      core.memory.frame(child.page), to: bytes, pageSize: core.geometry.pageSize, storeSeed: core.memory.storeSeed,
+      number: number, attempt: stamp.attempt, generation: stamp.generation, table: table
+    ) { (reference) throws(StoreError) in reference }
+    try core.file.write(UnsafeRawBufferPointer(image), at: core.geometry.offset(number))
+    let reference = Reference(
+      page: number, attempt: stamp.attempt, generation: stamp.generation, count: child.count, hasRuns: child.hasRuns)
+    TreePage.setChild(parent, index, reference)
+    dirty.release(child)
+  }
+}
+
+extension StoreCore {
+  func newSpillStamp() throws(StoreError) -> (generation: UInt32, attempt: UInt16) {
+    (try nextGeneration(), newAttempt())
+  }
+}
