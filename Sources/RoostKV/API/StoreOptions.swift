@@ -33,12 +33,26 @@ public struct StoreOptions: Sendable {
   public var sizeLimit: UInt64?
   /// How long to wait for another process's writer lock at open, and for this process's writers in `write`.
   public var lockTimeout: Duration = .seconds(5)
+  /// Bytes of address space to reserve for the file and changed pages; a store can't grow beyond it.
+  package var addressSpace = 1 << 40
   /// Permission bits of a new file, less the process's umask.
   public var fileMode: UInt16 = 0o600
 
   public init() {}
 
   public init(access: Access) { self.access = access }
+}
+
+extension StoreOptions {
+  func validated() throws(StoreError) -> StoreOptions {
+    _ = try FileGeometry(pageSize: pageSize)
+    guard journalBound >= 64 << 10, journalBound <= 1 << 30, memoryBound ?? Int.max >= 1 << 20 else {
+      throw StoreError(
+        .invalidOption, "the journal's or the memory's bound is out of range",
+        remedy: "choose a journal bound from 64 KiB to 1 GiB and a memory bound of at least 1 MiB")
+    }
+    return self
+  }
 }
 
 /// When a commit returns.

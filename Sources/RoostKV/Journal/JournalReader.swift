@@ -16,14 +16,14 @@ struct JournalReader {
   private(set) var durableLSN: UInt64
   private var segmentBytes: (index: Int, bytes: [UInt8])?
 
-  init(_ header: Header, ring: JournalRing, memory: PageMemory) {
+  init(ring: JournalRing, memory: PageMemory, isPadded: Bool, nextLSN: UInt64, chain: UInt64) {
     self.ring = ring
     self.memory = memory
-    isPadded = header.journalBlock == .padded
+    self.isPadded = isPadded
     place = (ring.current, ring.position)
-    nextLSN = header.nextLSN
-    chain = header.chain
-    durableLSN = header.nextLSN - 1
+    self.nextLSN = nextLSN
+    self.chain = chain
+    durableLSN = nextLSN - 1
   }
 
   /// Calls `body` with the bytes of every valid group in order; afterwards `ring`, `nextLSN` and `chain` stand behind the

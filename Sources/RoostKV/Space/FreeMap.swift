@@ -16,7 +16,8 @@ final class FreeMap {
   }
 
   let geometry: FileGeometry
-  private let reader: any MapPageReader
+  /// `nil` while the map is new and has nothing to read.
+  private let reader: (any MapPageReader)?
   private var zones: [Zone] = []
   private var spacePages: [TwinReference] = []
   private var changedSpacePages = 0
@@ -30,15 +31,15 @@ final class FreeMap {
   private var lowestFree: UInt64 = 0
 
   /// The map of a new store, whose first pages hold the map itself.
-  init(newStore geometry: FileGeometry, reader: any MapPageReader) {
+  init(newStore geometry: FileGeometry) throws(StoreError) {
     self.geometry = geometry
-    self.reader = reader
+    reader = nil
     let first = geometry.firstPage
     fileEnd = first + 4
     spacePages = [TwinReference(pageA: first, pageB: first + 1)]
     zones = [newZone(TwinReference(pageA: first + 2, pageB: first + 3))]
     unwritten = Array(first..<first + 4)
-    markUsed(0..<fileEnd)
+    try markUsed(0..<fileEnd)
   }
 
   /// The map that a header names. Reads the space pages, not the zones.
@@ -88,7 +89,7 @@ final class FreeMap {
   }
 
   private func load(_ zone: Int) throws(StoreError) {
-    if zones[zone].isLoaded { return }
+    guard !zones[zone].isLoaded, let reader else { return }
     let page = try reader.mapPage(zones[zone].twin, kind: .freeMap, zone: UInt32(zone))
     let bits = page.withUnsafeBytes { Bitmap(UnsafeRawBufferPointer(rebasing: $0[64...])) }
     zones[zone].reachable = bits
@@ -145,10 +146,9 @@ final class FreeMap {
 
   /// For pages that were just made, in loaded zones. Returns how many were not in use before.
   @discardableResult
-  private func markUsed(_ pages: Range<UInt64>) -> Int {
+  private func markUsed(_ pages: Range<UInt64>) throws(StoreError) -> Int {
     var changed = 0
-    // The zones are loaded, so nothing can throw.
-    try? forEachZone(pages) { (zone, bits) throws(StoreError) in
+    try forEachZone(pages) { (zone, bits) throws(StoreError) in
       zones[zone].reachable.set(bits, to: true)
       changed += zones[zone].unavailable.set(bits, to: true)
       markChanged(zone)
@@ -218,6 +218,7 @@ final class FreeMap {
   func extend(to pages: UInt64, mapPagesAtEnd: Bool = false) throws(StoreError) {
     precondition(pages >= fileEnd)
     let oldZones = UInt64(zones.count)
+    let oldSpacePages = spacePages.count
     availableCount += min(pages, oldZones * geometry.zonePages) - min(fileEnd, oldZones * geometry.zonePages)
     fileEnd = pages
     var mapPage = pages - min(pages, mapPagesAtEnd ? mapPagesNeeded(for: pages) : 0)
@@ -232,10 +233,8 @@ final class FreeMap {
         mapPage += 2
       }
     }
-    for zone in Int(oldZones)..<max(Int(oldZones), zones.count) { takeMapPages(zones[zone].twin, zone) }
-    for twin in spacePages where twin.pageA >= oldZones * geometry.zonePages || twin.generation == 0 {
-      takeMapPages(twin, zones.count - 1)
-    }
+    for zone in Int(oldZones)..<max(Int(oldZones), zones.count) { try takeMapPages(zones[zone].twin, zone) }
+    for twin in spacePages[oldSpacePages...] { try takeMapPages(twin, zones.count - 1) }
   }
 
   /// Map pages that `extend(to: pages)` will take.
@@ -247,10 +246,10 @@ final class FreeMap {
   }
 
   /// Growth is in steps that leave room for the map pages of a new zone, see `Space.grow`.
-  private func takeMapPages(_ twin: TwinReference, _ zone: Int) {
+  private func takeMapPages(_ twin: TwinReference, _ zone: Int) throws(StoreError) {
     unwritten += [twin.pageA, twin.pageB]
     let before = availableCount
-    let changed = markUsed(twin.pageA..<twin.pageB + 1)
+    let changed = try markUsed(twin.pageA..<twin.pageB + 1)
     availableCount = before - min(before, UInt64(changed))
     markChanged(zone)
   }

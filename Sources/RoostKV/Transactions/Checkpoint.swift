@@ -3,17 +3,31 @@ extension StoreCore {
   /// Writes a checkpoint of everything appended so far, unless the file holds it already. Not with the writer lock held.
   func checkpoint(closing: Bool = false) throws(StoreError) {
     if isInMemory { return }
-    checkpoints.begin()
+    while true {
+      _ = writerLock.acquire()
+      if checkpoints.isIdle { break }
+      writerLock.release()
+      checkpoints.waitUntilIdle()
+    }
     try runCheckpoint(closing: closing)
   }
 
   /// Starts a checkpoint on a thread of its own when the journal or the changed pages have grown enough. Failures poison
   /// the store, and show there.
   func checkpointIfDue() {
-    guard !isInMemory, !isReadOnly, isCheckpointDue, commits.poison == nil, checkpoints.beginIfIdle() else { return }
+    guard !isInMemory, !isReadOnly, isCheckpointDue, commits.poison == nil, checkpoints.schedule() else { return }
     runtime.start("roost.checkpoint") {
-      do throws(StoreError) { try self.runCheckpoint(closing: false) } catch {}
+      _ = self.writerLock.acquire()
+      do throws(StoreError) {
+        // A large transaction may have been quicker.
+        if self.isCheckpointDue { try self.runCheckpoint(closing: false) } else { self.endCheckpoint() }
+      } catch {}
     }
+  }
+
+  private func endCheckpoint() {
+    checkpoints.didStart()
+    writerLock.release()
   }
 
   /// With the writer lock held.
@@ -26,21 +40,17 @@ extension StoreCore {
     journalBytes >= UInt64(options.journalBound) * 2 || dirtyBytes >= memoryBound
   }
 
-  /// The checkpoint's phase is `writing`.
+  /// With the writer lock held and no checkpoint running; gives the lock back.
   private func runCheckpoint(closing: Bool) throws(StoreError) {
-    _ = writerLock.acquire()
     let frozen: FrozenState?
     do throws(StoreError) {
-      frozen = try freezeAppended(closing: closing)
-      writerLock.release()
-    } catch {
+      defer { endCheckpoint() }
       // Want of space leaves everything as it was; the next checkpoint tries again.
-      checkpoints.didFinish()
-      writerLock.release()
-      throw error
+      frozen = try freezeAppended(closing: closing)
     }
-    guard let frozen else { return checkpoints.didFinish() }
+    guard let frozen else { return }
     try write(frozen)
+    writtenState = frozen
     checkpoints.didWrite()
     _ = writerLock.acquire()
     defer { writerLock.release() }
@@ -56,7 +66,7 @@ extension StoreCore {
     let frozen = try freeze(
       directory: appended.directory, roots: appended.roots, commit: appended.commit, lsn: nextLSN, chain: chain,
       closing: closing)
-    checkpoints.freeze(
+    checkpoints.begin(
       HeldVersion(sequence: appended.sequence, lastOwner: appended.lastOwner, base: appended.base))
     return frozen
   }
@@ -139,7 +149,9 @@ extension StoreCore {
   /// - Parameter fixTrees: false when a large transaction follows at once, which writes every frame anyway.
   func finish(_ frozen: FrozenState, fixTrees: Bool = true) throws(StoreError) {
     header = frozen.header
+    headerSlot = 1 - Int(header.generation % 2)
     pendingHeader = nil
+    writtenState = nil
     for extent in frozen.limbo { limbo.add(extent) }
     for frame in frozen.catalogFrames {
       memory.arena.free(frame)

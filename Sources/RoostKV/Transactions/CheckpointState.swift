@@ -2,6 +2,7 @@
 ///
 ///     idle --begin--> writing --didWrite--> written --didFinish--> idle
 ///
+/// It leaves *idle* only with the writer lock held.
 /// *Written* means that both header slots hold the new header, and that the store in memory has not yet taken that in; it
 /// does so with the writer lock held, by whoever comes first: the checkpoint's thread, or a large transaction.
 final class CheckpointState: @unchecked Sendable {
@@ -10,32 +11,36 @@ final class CheckpointState: @unchecked Sendable {
   private let monitor: any Monitor
   private var phase = Phase.idle
   private var version: HeldVersion?
+  private var isScheduled = false
 
   init(_ runtime: any Runtime) { monitor = runtime.makeMonitor() }
 
   /// The version that the checkpoint is of: its frames are being read.
   var frozenVersion: HeldVersion? { monitor.withLock { version } }
 
-  var isIdle: Bool { monitor.withLock { phase == .idle } }
+  var isIdle: Bool { monitor.withLock { phase == .idle && !isScheduled } }
 
-  /// Waits until no checkpoint runs, and begins one. The writer lock is not held: finishing needs it.
-  func begin() {
+  /// Begins a checkpoint of a version. With the writer lock held, and none running.
+  func begin(_ version: HeldVersion) {
     monitor.withLock {
-      while phase != .idle { _ = monitor.wait(until: nil) }
       phase = .writing
+      self.version = version
     }
   }
 
-  /// Begins one unless one runs.
-  func beginIfIdle() -> Bool {
+  /// Whether the caller shall start a thread for a checkpoint: not when one runs, or is about to.
+  func schedule() -> Bool {
     monitor.withLock {
-      guard phase == .idle else { return false }
-      phase = .writing
+      guard phase == .idle, !isScheduled else { return false }
+      isScheduled = true
       return true
     }
   }
 
-  func freeze(_ version: HeldVersion) { monitor.withLock { self.version = version } }
+  func didStart() {
+    monitor.withLock { isScheduled = false }
+    monitor.wakeAll()
+  }
 
   func didWrite() { change(.written) }
 
@@ -56,7 +61,7 @@ final class CheckpointState: @unchecked Sendable {
   var isWritten: Bool { monitor.withLock { phase == .written } }
 
   func waitUntilIdle() {
-    monitor.withLock { while phase != .idle { _ = monitor.wait(until: nil) } }
+    monitor.withLock { while phase != .idle || isScheduled { _ = monitor.wait(until: nil) } }
   }
 
   private func change(_ new: Phase) {

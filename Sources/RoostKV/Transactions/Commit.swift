@@ -121,14 +121,21 @@ extension StoreCore {
   }
 
   /// Makes the transaction's state the newest one, in memory.
-  func takeOver(_ state: WriteState) throws(StoreError) -> Version {
+  func takeOver(_ state: WriteState, commit: UInt64? = nil) throws(StoreError) -> Version {
     let changes = state.dirty.takeChanges()
     let base = pendingHeader?.generation ?? header.generation
     let version = Version(
-      sequence: nextSequence(), lastOwner: memory.arena.newSubtransaction(), commit: appended.commit + 1,
+      sequence: nextSequence(), lastOwner: memory.arena.newSubtransaction(), commit: commit ?? appended.commit + 1,
       base: isInMemory ? 0 : base, directory: state.directory, roots: state.roots)
     retire(changes.retired, sequence: version.sequence)
-    for pages in state.runs { try freeMap.setReachable(pages, true) }
+    if !isReadOnly {
+      for pages in state.runs { try freeMap.setReachable(pages, true) }
+      let spilled = state.takeSpilled(changes.freedPages)
+      for page in spilled.kept { try freeMap.setReachable(page..<page + 1, true) }
+      // Released with what the next header frees: no earlier place may be written twice with one stamp.
+      let generation = spillStamp?.generation ?? 0
+      freedPages += spilled.useless.flatMap { $0 }.map { FreedPage(page: $0, generation: generation) }
+    }
     freedPages += changes.freedPages
     freedRuns += changes.freedRuns.map { memory.pages(of: $0) }
     state.finish()

@@ -4,35 +4,30 @@ extension StoreCore {
   func commitLarge(_ state: WriteState) throws(StoreError) {
     try prepareForWriting()
     try settleCheckpoint()
-    // Claims the only checkpoint; nobody else can, since each needs the writer lock to freeze.
-    checkpoints.begin()
     let frozen: FrozenState
     let lsn = nextLSN
     let newChain = runtime.randomSeed()
     do throws(StoreError) {
-      try reserveForCommit(drawsOnReserve: state.onlyDeletes)
+      try reservePages(
+        memory.arena.count + (state.directory.ids.count + frozenTables.count) * (Int(catalog.height) + 2)
+          + freeMap.savePageCount + 8)
       frozen = try freezeLarge(state, lsn, newChain)
-    } catch {
-      checkpoints.didFinish()
-      throw error
     }
     defer { writerLock.release() }
     nextLSN = lsn + 1
     chain = newChain
     try write(frozen)
-    checkpoints.didWrite()
     commits.publish(lsn: lsn, appended)
     try finish(frozen)
   }
 
   private func freezeLarge(_ state: WriteState, _ lsn: UInt64, _ chain: UInt64) throws(StoreError) -> FrozenState {
-    giveBackSpilled(state)
     let version = try takeOver(state)
     do throws(StoreError) {
       let frozen = try freeze(
         directory: version.directory, roots: version.roots, commit: version.commit, lsn: lsn + 1, chain: chain)
       spillStamp = nil
-      checkpoints.freeze(HeldVersion(sequence: version.sequence, lastOwner: version.lastOwner, base: version.base))
+      checkpoints.begin(HeldVersion(sequence: version.sequence, lastOwner: version.lastOwner, base: version.base))
       return frozen
     } catch {
       // The transaction is the newest state in memory and has no way back.
@@ -48,18 +43,6 @@ extension StoreCore {
     guard checkpoints.waitUntilWritten() else { return }
     guard let frozen = writtenState else { return }
     try finish(frozen, fixTrees: false)
-  }
-
-  /// Pages that were written ahead and given up again are known to nobody else.
-  private func giveBackSpilled(_ state: WriteState) {
-    let given = Set(state.dirty.changes.freedPages.map(\.page))
-    guard !state.spilled.isEmpty else { return }
-    for extent in state.spilled {
-      for page in extent where !given.contains(page) {
-        // Loaded zone, see `giveBack`.
-        try? freeMap.setReachable(page..<page + 1, true)
-      }
-    }
   }
 }
 

@@ -22,6 +22,8 @@ final class StoreCore: @unchecked Sendable {
   let commits: CommitQueue
   let checkpoints: CheckpointState
 
+  /// Which slot the header came from; the other one is written first.
+  var headerSlot: Int
   // writer
   var freeMap: FreeMap
   var limbo = Limbo()
@@ -33,6 +35,8 @@ final class StoreCore: @unchecked Sendable {
   var header: Header
   /// A header that is being written, and may be in one slot.
   var pendingHeader: Header?
+  /// A checkpoint that is in both slots and has still to be taken in.
+  var writtenState: FrozenState?
   /// The catalog as of the last freeze.
   var catalog: TreeRoot
   /// What the catalog says: the tables as of the last freeze.
@@ -48,6 +52,9 @@ final class StoreCore: @unchecked Sendable {
   /// Groups found at open of which it is not known that they are on the disk; `nil` once they are. [O-4]
   var unproven: [JournalReader.Found]? = []
   var isClosed = false
+  var isUnlocked = false
+  /// Generations that a read-only store tells the writer about.
+  var pinnedGenerations: Set<UInt32> = []
   /// Frames that have a page of the file, and are still referred to by their frame number.
   var translation: [PageNumber: FramePlace] = [:]
   var lastSequence: UInt64
@@ -68,6 +75,7 @@ final class StoreCore: @unchecked Sendable {
     var generation: UInt32
   }
 
+  /// The store as of the header's state; the journal has not been replayed yet.
   init(_ parts: OpenedParts) {
     file = parts.file
     runtime = parts.runtime
@@ -81,23 +89,27 @@ final class StoreCore: @unchecked Sendable {
     session = parts.session
     freeMap = parts.freeMap
     ring = parts.ring
-    appended = parts.version
-    nextLSN = parts.nextLSN
-    chain = parts.chain
-    nextTableID = parts.nextTableID
     header = parts.header
-    catalog = parts.header.catalog
-    frozenTables = parts.tables
-    lastSequence = parts.version.sequence
+    headerSlot = parts.headerSlot
+    let catalog = parts.tables
+    let version = Version(
+      sequence: 1, lastOwner: memory.arena.newSubtransaction(), commit: header.commit, base: header.generation,
+      directory: catalog.directory, roots: catalog.roots)
+    appended = version
+    nextLSN = header.nextLSN
+    chain = header.chain
+    nextTableID = header.nextTableID
+    self.catalog = header.catalog
+    frozenTables = catalog.frozen
+    lastSequence = 1
     writerLock = WriterLock(runtime)
-    commits = CommitQueue(parts.version, lsn: parts.nextLSN - 1, file: file, runtime: runtime)
-    unproven = parts.unproven
-    pageFloor = parts.pageFloor
+    commits = CommitQueue(version, lsn: header.nextLSN - 1, file: file, runtime: runtime)
     checkpoints = CheckpointState(runtime)
   }
 
   deinit {
-    if !isInMemory, !isReadOnly { file.unlockForWriting() }
+    if !isInMemory, !isReadOnly, !isUnlocked { file.unlockForWriting() }
+    for generation in pinnedGenerations { file.unpin(generation: UInt64(generation)) }
     file.close()
   }
 
@@ -114,13 +126,8 @@ final class StoreCore: @unchecked Sendable {
     var session: UInt64
     var freeMap: FreeMap
     var ring: JournalRing
-    var version: Version
-    var tables: [UInt32: FrozenTable]
-    var nextLSN: UInt64
-    var chain: UInt64
-    var nextTableID: UInt64
-    var unproven: [JournalReader.Found]?
-    var pageFloor: UInt64
+    var tables: CatalogTables
+    var headerSlot: Int
   }
 
   func nextSequence() -> UInt64 {

@@ -17,8 +17,11 @@ final class WriteState {
   /// Space is taken only behind this page; giving the transaction up cuts the file back to it.
   let floor: UInt64
   private(set) var isFinished = false
-  private var nextTableID: UInt64
-  private var openSavepoints = 0
+  private(set) var nextTableID: UInt64
+  /// Extents of `spilled` that a rollback to a savepoint has made useless.
+  private var abandonedSpill: [Range<UInt64>] = []
+  /// The changed bytes at which memory is made free next.
+  var nextSpill = 0
 
   init(_ core: StoreCore, keepsFile: Bool) {
     self.core = core
@@ -28,6 +31,17 @@ final class WriteState {
     roots = core.appended.roots
     records = core.isInMemory ? nil : GroupBuilder()
     floor = keepsFile ? core.freeMap.fileEnd : 0
+    nextTableID = core.nextTableID
+  }
+
+  /// For applying the journal: takes no lock, records nothing.
+  init(replaying core: StoreCore) {
+    self.core = core
+    dirty = DirtySet(memory: core.memory)
+    editor = TreeEditor(dirty)
+    directory = core.appended.directory
+    roots = core.appended.roots
+    floor = 0
     nextTableID = core.nextTableID
   }
 
@@ -122,16 +136,13 @@ final class WriteState {
         remedy: "dump it and load the dump into a new store", path: core.file.path)
     }
     let id = UInt32(nextTableID)
-    nextTableID += 1
-    setTables(directory.tables + [(bytes, id)], root: (id, .empty))
+    insertTable(bytes, id)
     try record { $0.createTable(bytes, table: id) }
     return try table(bytes)
   }
 
   func dropTable(_ table: Table) throws(StoreError) {
-    let slot = try slot(table)
-    try editor.removeAll(in: &roots[slot])
-    setTables(directory.tables.filter { $0.id != table.id }, root: nil)
+    try removeTable(table.id, try slot(table))
     try record(isDelete: true) { $0.dropTable(table.id) }
   }
 
@@ -145,13 +156,23 @@ final class WriteState {
         .tableExists, "there is a table \"\(name)\" already", remedy: "choose another name, or drop it first",
         path: core.file.path)
     }
-    setTables(directory.tables.map { $0.id == table.id ? (bytes, $0.id) : $0 }, root: nil)
+    setTables(directory.tables.map { $0.id == table.id ? (bytes, $0.id) : $0 })
     try record { $0.renameTable(table.id, to: bytes) }
     return try self.table(bytes)
   }
 
-  /// Rebuilds the directory, with `root` for a new table.
-  private func setTables(_ tables: [(name: [UInt8], id: UInt32)], root: (id: UInt32, TreeRoot)?) {
+  func insertTable(_ name: [UInt8], _ id: UInt32) {
+    nextTableID = UInt64(id) + 1
+    setTables(directory.tables + [(name, id)])
+  }
+
+  func removeTable(_ id: UInt32, _ slot: Int) throws(StoreError) {
+    try editor.removeAll(in: &roots[slot])
+    setTables(directory.tables.filter { $0.id != id })
+  }
+
+  /// Rebuilds the directory; new tables are empty.
+  func setTables(_ tables: [(name: [UInt8], id: UInt32)]) {
     let old = directory
     let new = Directory(tables)
     roots = new.ids.map { id in old.slot(of: id, hint: Int.max).map { roots[$0] } ?? .empty }
@@ -209,6 +230,7 @@ final class WriteState {
     fileprivate var roots: [TreeRoot]
     fileprivate var recordBytes: Int?
     fileprivate var runs: Int
+    fileprivate var spilled: Int
     fileprivate var nextTableID: UInt64
     fileprivate var onlyDeletes: Bool
   }
@@ -216,7 +238,7 @@ final class WriteState {
   func savepoint() -> Savepoint {
     Savepoint(
       dirty: dirty.mark(), directory: directory, roots: roots, recordBytes: records?.count, runs: runs.count,
-      nextTableID: nextTableID, onlyDeletes: onlyDeletes)
+      spilled: spilled.count, nextTableID: nextTableID, onlyDeletes: onlyDeletes)
   }
 
   func rollback(to point: Savepoint) {
@@ -227,6 +249,8 @@ final class WriteState {
     if let bytes = point.recordBytes { records?.truncate(to: bytes) }
     core.giveBack(runs[point.runs...])
     runs.removeSubrange(point.runs...)
+    abandonedSpill += spilled[point.spilled...]
+    spilled.removeSubrange(point.spilled...)
     nextTableID = point.nextTableID
     onlyDeletes = point.onlyDeletes
     changeCount += 1
@@ -240,6 +264,21 @@ final class WriteState {
     core.nextTableID = nextTableID
   }
 
+  /// Ends a replay, which holds no lock.
+  func end() {
+    guard !isFinished else { return }
+    isFinished = true
+    dirty.abandon()
+  }
+
+  /// Pages written ahead: those that the new state reaches, and those that only this transaction knew of. `freed` are the
+  /// pages that it has given up.
+  func takeSpilled(_ freed: [FreedPage]) -> (kept: [UInt64], useless: [Range<UInt64>]) {
+    guard !spilled.isEmpty else { return ([], abandonedSpill) }
+    let given = Set(freed.map(\.page))
+    return (spilled.flatMap { $0 }.filter { !given.contains($0) }, abandonedSpill)
+  }
+
   /// Ends the transaction without a trace, and lets the next writer in.
   func rollback() {
     guard !isFinished else { return }
@@ -247,6 +286,7 @@ final class WriteState {
     dirty.abandon()
     core.giveBack(runs[...])
     core.giveBack(spilled[...])
+    core.giveBack(abandonedSpill[...])
     core.spillStamp = nil
     if floor > 0 { core.cutBack(to: floor) }
     core.writerLock.release()

@@ -1,0 +1,61 @@
+/// What a store holds and costs. Counts of pages are in pages of `pageSize` bytes.
+public struct StoreStatistics: Sendable, Equatable {
+  public var formatVersion: UInt32
+  public var storeID: String
+  public var pageSize: Int
+  /// Bytes of the file; for a store in memory, of its pages.
+  public var fileBytes: UInt64
+  /// The newest checkpoint.
+  public var generation: UInt32
+  /// The newest commit that readers see.
+  public var commitNumber: UInt64
+  public var tableCount: Int
+  /// Entries of all tables.
+  public var entryCount: Int
+  /// Pages in use in the file, and free ones.
+  public var usedPages: UInt64
+  public var freePages: UInt64
+  /// Bytes that the journal takes in the file, and of groups since the newest checkpoint.
+  public var journalSpace: UInt64
+  public var journalBytes: UInt64
+  public var journalSegments: Int
+  /// Changed pages in memory, in bytes, and bytes of older pages kept for snapshots.
+  public var dirtyBytes: Int
+  public var pinnedBytes: Int
+  /// Bytes in the file that only snapshots still reach.
+  public var pinnedFileBytes: UInt64
+  /// Snapshots that are held, and the age of the oldest.
+  public var snapshotCount: Int
+  public var oldestSnapshotAge: Duration?
+  /// The oldest commit that a snapshot sees.
+  public var oldestSnapshotCommit: UInt64?
+  /// Since the store was opened.
+  public var groupsWritten: UInt64
+  public var flushes: UInt64
+  public var journalBytesWritten: UInt64
+  /// The row `current` of the library's schema table, as the header has it.
+  public var schemaTag: [UInt8]
+}
+
+extension StoreCore {
+  func statistics() throws(StoreError) -> StoreStatistics {
+    try requireOpen()
+    _ = writerLock.acquire()
+    defer { writerLock.release() }
+    let visible = commits.visible, pins = commits.allPins, counters = commits.statistics
+    let free = isReadOnly ? 0 : freeMap.availableCount
+    let oldest = pins.first.map { Duration.nanoseconds(Int64(clamping: runtime.now() &- $0.since)) }
+    return StoreStatistics(
+      formatVersion: storeFormatVersion, storeID: storeID.description, pageSize: geometry.pageSize,
+      fileBytes: try file.size(), generation: header.generation, commitNumber: visible.commit,
+      tableCount: visible.directory.ids.count,
+      entryCount: Int(clamping: visible.roots.reduce(UInt64(0)) { $0 &+ $1.count }),
+      usedPages: memory.fileLimit - min(free, memory.fileLimit), freePages: free,
+      journalSpace: isInMemory ? 0 : ring.byteCount, journalBytes: journalBytes,
+      journalSegments: isInMemory ? 0 : ring.segments.count, dirtyBytes: dirtyBytes,
+      pinnedBytes: retired.count << geometry.pageShift, pinnedFileBytes: limbo.pageCount << UInt64(geometry.pageShift),
+      snapshotCount: pins.reduce(0) { $0 + $1.count }, oldestSnapshotAge: oldest,
+      oldestSnapshotCommit: pins.first?.commit, groupsWritten: counters.groups, flushes: counters.flushes,
+      journalBytesWritten: counters.journalBytes, schemaTag: header.tag)
+  }
+}

@@ -1,0 +1,130 @@
+/// From the header's state to the last committed one. SPEC.md section 12.
+extension StoreCore {
+  /// Applies the journal in memory. [O-3] Nothing is written.
+  func replayJournal() throws(StoreError) {
+    var reader = JournalReader(resuming: self)
+    let state = WriteState(replaying: self)
+    defer { state.end() }
+    var commit = appended.commit
+    let found = try reader.replay { (group, bytes) throws(StoreError) in
+      try state.apply(bytes, lsn: group.lsn)
+      commit = group.commit
+      journalBytes += UInt64(bytes.count)
+    }
+    try reader.checkTail()
+    ring = reader.ring
+    nextLSN = reader.nextLSN
+    chain = reader.chain
+    unproven = (unproven ?? []) + found
+    guard state.hasChanges || commit != appended.commit else { return }
+    let version = try takeOver(state, commit: commit)
+    commits.publish(lsn: nextLSN - 1, version)
+  }
+
+  /// Writes again what this process has read and the disk may not have, before anything is built on it: the page cache may be
+  /// that of a writer whose flush failed. [O-4] With the writer lock held, before the first write of the session.
+  func prepareForWriting() throws(StoreError) {
+    guard !isInMemory, let groups = unproven else { return }
+    do throws(StoreError) {
+      for found in groups { try rewrite(found) }
+      try ring.level()
+      try file.flush()
+      let slot = header.encoded()
+      for index in [1 - headerSlot, headerSlot] {
+        try slot.withBytes { (bytes) throws(StoreError) in
+          try file.writeDurably(bytes, at: FileGeometry.slotOffsets[index])
+        }
+      }
+    } catch {
+      commits.poison(error)
+      throw error
+    }
+    unproven = nil
+  }
+
+  private func rewrite(_ found: JournalReader.Found) throws(StoreError) {
+    let group = try file.readBytes(Int(found.header.length), at: found.offset)
+    var runs: [RunDescriptor] = []
+    group.withUnsafeBytes { group in
+      var records = GroupRecordReader(group)
+      while let (_, record) = records.next() {
+        if case .putRun(_, let run) = record { runs.append(run) }
+      }
+    }
+    for run in runs {
+      for page in memory.pages(of: run) {
+        let bytes = try file.readBytes(geometry.pageSize, at: geometry.offset(page))
+        try bytes.withBytes { (bytes) throws(StoreError) in try file.write(bytes, at: geometry.offset(page)) }
+      }
+    }
+    try group.withBytes { (bytes) throws(StoreError) in try file.write(bytes, at: found.offset) }
+  }
+}
+
+extension WriteState {
+  /// Applies the records of a group. [J-6]
+  func apply(_ group: [UInt8], lsn: UInt64) throws(StoreError) {
+    try group.withBytes { (bytes) throws(StoreError) in
+      var records = GroupRecordReader(bytes)
+      while let (id, record) = records.next() { try apply(record, id, lsn) }
+      if records.isDamaged { throw damagedGroup(lsn) }
+    }
+  }
+
+  private func damagedGroup(_ lsn: UInt64) -> StoreError {
+    StoreError(
+      .journalDamaged, "transaction \(lsn) in the journal makes no sense", remedy: damageRemedy, path: core.file.path)
+  }
+
+  private func apply(_ record: GroupRecord, _ id: UInt32, _ lsn: UInt64) throws(StoreError) {
+    changeCount += 1
+    if case .createTable(let name) = record {
+      guard UInt64(id) >= nextTableID, id < UInt32.max, let name = validName(name), directory.slot(named: name) == nil else {
+        throw damagedGroup(lsn)
+      }
+      return insertTable(name, id)
+    }
+    guard let slot = directory.slot(of: id, hint: Int.max) else { throw damagedGroup(lsn) }
+    switch record {
+    case .createTable: break
+    case .put(let key, let value):
+      guard core.limits.fitsInline(key: key.count, value: value.count), key.count <= core.limits.maximumKey else {
+        throw damagedGroup(lsn)
+      }
+      _ = try editor.put(key, .inline(value), in: &roots[slot])
+    case .putRun(let key, let run):
+      guard key.count <= core.limits.maximumKey, run.length <= RunLayout.maximumLength else { throw damagedGroup(lsn) }
+      let pages = core.memory.pages(of: run)
+      guard run.page >= core.geometry.firstPage, pages.upperBound <= core.memory.fileLimit else { throw damagedGroup(lsn) }
+      if !core.isReadOnly { try core.freeMap.hold(pages) }
+      runs.append(pages)
+      _ = try editor.put(key, .run(run), in: &roots[slot])
+    case .delete(let key):
+      guard key.count <= core.limits.maximumKey else { throw damagedGroup(lsn) }
+      _ = try editor.remove(key, in: &roots[slot])
+    case .deleteRange(let range):
+      _ = try range.withBounds { (lower, upper) throws(StoreError) in
+        try editor.removeRange(lower, upper, in: &roots[slot])
+      }
+    case .dropTable:
+      try removeTable(id, slot)
+    case .renameTable(let name):
+      guard let name = validName(name), directory.slot(named: name) == nil else { throw damagedGroup(lsn) }
+      setTables(directory.tables.map { $0.id == id ? (name, $0.id) : $0 })
+    }
+  }
+
+  private func validName(_ name: UnsafeRawBufferPointer) -> [UInt8]? {
+    guard (1...255).contains(name.count), String(validating: name, as: UTF8.self) != nil else { return nil }
+    return Array(name)
+  }
+}
+
+extension JournalReader {
+  /// Goes on behind what the store has applied already.
+  init(resuming core: StoreCore) {
+    self.init(
+      ring: core.ring, memory: core.memory, isPadded: core.journalBlock == .padded, nextLSN: core.nextLSN,
+      chain: core.chain)
+  }
+}
