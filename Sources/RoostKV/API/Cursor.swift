@@ -57,14 +57,16 @@ public final class Cursor {
   @discardableResult
   public func seek(_ key: some ByteSource) throws(StoreError) -> Bool {
     try refresh()
-    return try arrive(try key.withBytes { (key) throws(StoreError) in try cursor.seek(key) })
+    let isFound = try key.withBytes { (key) throws(StoreError) in try cursor.seek(key) }
+    return try arrive(isFound)
   }
 
   /// To the last entry at or below `key`.
   @discardableResult
   public func seekLast(_ key: some ByteSource) throws(StoreError) -> Bool {
     try refresh()
-    return try arrive(try key.withBytes { (key) throws(StoreError) in try cursor.seekBackward(key) })
+    let isFound = try key.withBytes { (key) throws(StoreError) in try cursor.seekBackward(key) }
+    return try arrive(isFound)
   }
 
   /// To the entry after this one, also when this one has been deleted; from no entry to the first one.
@@ -73,7 +75,8 @@ public final class Cursor {
     if try refresh(), let place {
       return try arrive(try cursor.seekLower(.excluded(place)))
     }
-    return try arrive(cursor.isValid ? try cursor.next() : try cursor.first())
+    if cursor.isValid { return try arrive(try cursor.next()) }
+    return try arrive(try cursor.first())
   }
 
   /// To the entry before this one, also when this one has been deleted; from no entry to the last one.
@@ -82,7 +85,8 @@ public final class Cursor {
     if try refresh(), let place {
       return try arrive(try cursor.seekUpper(.excluded(place)))
     }
-    return try arrive(cursor.isValid ? try cursor.previous() : try cursor.last())
+    if cursor.isValid { return try arrive(try cursor.previous()) }
+    return try arrive(try cursor.last())
   }
 
   /// Takes in changes of the transaction; true when the tree is another one, and the cursor in it nowhere yet.
@@ -105,7 +109,8 @@ public final class Cursor {
   private func isAtEntry() throws(StoreError) -> Bool {
     if try refresh(), let place {
       let isFound = try place.withBytes { (key) throws(StoreError) in
-        try cursor.seek(key) && compare(try cursor.key(), key) == 0
+        guard try cursor.seek(key) else { return false }
+        return compare(try cursor.key(), key) == 0
       }
       // Nowhere, but with its place kept for `next` and `previous`.
       if !isFound { seenChange &-= 1 }

@@ -3,9 +3,9 @@
 /// Any number of threads and tasks may use a store at once. Readers see the state of one commit and block nobody; writers
 /// take turns. One process at a time has a store open for writing, others may read beside it.
 public final class Store: Sendable {
-  package let core: StoreCore
+  let core: StoreCore
 
-  package init(_ core: StoreCore) { self.core = core }
+  init(_ core: StoreCore) { self.core = core }
 
   /// Opens the store at `path`, or makes one there. Costs the same for any size of store; after a crash it takes the time to
   /// read the journal, which is bounded.

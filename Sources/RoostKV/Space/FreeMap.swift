@@ -55,7 +55,7 @@ final class FreeMap {
       }
       spacePages.append(next)
       let page = try reader.mapPage(next, kind: .space, zone: nil)
-      next = try page.withUnsafeBytes { (bytes) throws(StoreError) in try readSpacePage(bytes, next.live) }
+      next = try page.withBytes { (bytes) throws(StoreError) in try readSpacePage(bytes, next.live) }
     }
     for zone in zones.indices { availableCount += UInt64(zones[zone].twin.freeCount) - min(beyond(zone), UInt64(zones[zone].twin.freeCount)) }
   }

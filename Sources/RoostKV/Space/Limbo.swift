@@ -28,7 +28,8 @@ struct Limbo {
     guard !extents.isEmpty else { return [] }
     // One question covers the usual case of no foreign reader.
     let newest = extents.reduce(0) { max($0, $1.freed) }
-    let anyForeign = try newest > 0 && isPinnedElsewhere(0...UInt64(newest) - 1)
+    var anyForeign = false
+    if newest > 0 { anyForeign = try isPinnedElsewhere(0...UInt64(newest) - 1) }
     var freed: [Range<UInt64>] = []
     var kept: [Extent] = []
     for extent in extents {

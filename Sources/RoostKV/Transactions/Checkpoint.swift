@@ -42,19 +42,19 @@ extension StoreCore {
 
   /// With the writer lock held and no checkpoint running; gives the lock back.
   private func runCheckpoint(closing: Bool) throws(StoreError) {
-    let frozen: FrozenState?
-    do throws(StoreError) {
-      defer { endCheckpoint() }
-      // Want of space leaves everything as it was; the next checkpoint tries again.
-      frozen = try freezeAppended(closing: closing)
-    }
-    guard let frozen else { return }
+    guard let frozen = try freezeAndUnlock(closing: closing) else { return }
     try write(frozen)
     writtenState = frozen
     checkpoints.didWrite()
     _ = writerLock.acquire()
     defer { writerLock.release() }
     if checkpoints.isWritten { try finish(frozen) }
+  }
+
+  private func freezeAndUnlock(closing: Bool) throws(StoreError) -> FrozenState? {
+    // Want of space leaves everything as it was; the next checkpoint tries again.
+    defer { endCheckpoint() }
+    return try freezeAppended(closing: closing)
   }
 
   private func freezeAppended(closing: Bool) throws(StoreError) -> FrozenState? {
@@ -208,7 +208,7 @@ extension StoreCore {
   }
 
   /// The frames of a subtree that lies in the file as a whole.
-  private func collectFrames(_ reference: Reference, _ level: Int, _ frames: inout [PageNumber]) {
+  func collectFrames(_ reference: Reference, _ level: Int, _ frames: inout [PageNumber]) {
     guard memory.isFrame(reference.page) else { return }
     frames.append(reference.page)
     guard level > 0 else { return }

@@ -150,7 +150,8 @@ extension StoreCore {
     let oldest = headers.reduce(UInt64.max) { min($0, $1.nextLSN) }
     let place = ring.place(
       length, step: step, oldestNeeded: oldest, positions: headers.map(\.journalPosition))
-    let offset = try place.offset ?? addSegment(for: length)
+    let offset: UInt64
+    if let free = place.offset { offset = free } else { offset = try addSegment(for: length) }
     // A reader tries these places before; nothing that is left there from another session may look like this group.
     for range in place.passedOver {
       let zeros = [UInt8](repeating: 0, count: range.count)

@@ -63,7 +63,7 @@ extension StoreCore {
     return frozen
   }
 
-  private func nextGeneration() throws(StoreError) -> UInt32 {
+  func nextGeneration() throws(StoreError) -> UInt32 {
     let (next, overflow) = header.generation.addingReportingOverflow(1)
     guard !overflow else {
       throw StoreError(

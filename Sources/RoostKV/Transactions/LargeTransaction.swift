@@ -4,15 +4,12 @@ extension StoreCore {
   func commitLarge(_ state: WriteState) throws(StoreError) {
     try prepareForWriting()
     try settleCheckpoint()
-    let frozen: FrozenState
     let lsn = nextLSN
     let newChain = runtime.randomSeed()
-    do throws(StoreError) {
-      try reservePages(
-        memory.arena.count + (state.directory.ids.count + frozenTables.count) * (Int(catalog.height) + 2)
-          + freeMap.savePageCount + 8)
-      frozen = try freezeLarge(state, lsn, newChain)
-    }
+    try reservePages(
+      memory.arena.count + (state.directory.ids.count + frozenTables.count) * (Int(catalog.height) + 2)
+        + freeMap.savePageCount + 8)
+    let frozen = try freezeLarge(state, lsn, newChain)
     defer { writerLock.release() }
     nextLSN = lsn + 1
     chain = newChain
@@ -56,7 +53,8 @@ extension WriteState {
     try core.prepareForWriting()
     try core.settleCheckpoint()
     if records != nil { records = nil }
-    let stamp = try core.spillStamp ?? core.newSpillStamp()
+    let stamp: (generation: UInt32, attempt: UInt16)
+    if let old = core.spillStamp { stamp = old } else { stamp = try core.newSpillStamp() }
     core.spillStamp = stamp
     for slot in roots.indices where roots[slot].height > 1 {
       try spillLeaves(of: roots[slot].reference, Int(roots[slot].height) - 1, stamp, directory.ids[slot])

@@ -39,7 +39,8 @@ extension StoreCore {
   private func growFile(by count: UInt64, mapPagesAtEnd: Bool) throws(StoreError) {
     let end = freeMap.fileEnd
     let least = end + count + freeMap.mapPagesNeeded(for: end + count + 8)
-    let step = min(max(end / 8, UInt64(256 << 10 >> geometry.pageShift)), UInt64(64 << 20 >> geometry.pageShift))
+    let smallest = UInt64((256 << 10) >> geometry.pageShift), largest = UInt64((64 << 20) >> geometry.pageShift)
+    let step = min(max(end / 8, smallest), largest)
     do throws(StoreError) {
       try growFile(to: max(least, end + step), mapPagesAtEnd)
     } catch {
