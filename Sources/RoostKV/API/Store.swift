@@ -17,6 +17,18 @@ public final class Store: Sendable {
     Store(try StoreCore.open(path, try options.validated(), SystemRuntime()))
   }
 
+  /// Opens the store in a file that the caller has opened, which may be a simulated one.
+  package static func open(
+    _ file: any StorageFile, _ options: StoreOptions, runtime: any Runtime = SystemRuntime()
+  ) throws(StoreError) -> Store {
+    Store(try StoreCore.open(file, try options.validated(), runtime))
+  }
+
+  /// The bytes of a new, empty store.
+  package static func emptyFile(_ options: StoreOptions) throws(StoreError) -> [UInt8] {
+    try NewStore(options, SystemRuntime()).bytes()
+  }
+
   /// Makes a store in memory alone, which is gone when the last reference to it is.
   public static func inMemory(_ options: StoreOptions = StoreOptions()) throws(StoreError) -> Store {
     Store(try StoreCore.inMemory(try options.validated(), SystemRuntime()))
