@@ -3,7 +3,7 @@
 /// Bounds: a run's pages are compared with the file's limit before its address is formed, and the value's part of it
 /// with the run's length; then the bytes belong to the mapping for as long as the store is open.
 extension PageMemory {
-  private static let runHeadMark: UInt8 = 4
+  private static let runHeadMark: UInt8 = 8
 
   /// The value's bytes in place. Each chunk is verified once a process; `range` (all of it by default) says which
   /// bytes will be read.
