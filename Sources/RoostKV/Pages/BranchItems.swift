@@ -97,7 +97,8 @@ struct BranchItems {
     level: Int, pageSize: Int, _ buffer: KeyBuffer
   ) throws(StoreError) -> UInt64 {
     var writer = BranchWriter(
-      page, pageSize: pageSize, number: number, level: level, count: range.count, prefix: prefix)
+      page, pageSize: pageSize, number: number, level: level, table: PageHeader.table(first.bytes),
+      count: range.count, prefix: prefix)
     for index in range {
       let item = try item(index)
       if index == range.lowerBound {

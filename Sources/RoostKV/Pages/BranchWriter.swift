@@ -15,15 +15,15 @@ struct BranchWriter {
   ///   - count: the number of children that will be appended, which fit the page.
   ///   - prefix: must not lie in the page.
   init(
-    _ page: UnsafeMutableRawPointer, pageSize: Int, number: PageNumber, level: Int, count: Int,
-    prefix: UnsafeRawBufferPointer
+    _ page: UnsafeMutableRawPointer, pageSize: Int, number: PageNumber, level: Int,
+    table: UInt32, count: Int, prefix: UnsafeRawBufferPointer
   ) {
     self.page = page
     self.pageSize = pageSize
     self.count = count
     prefixLength = prefix.count
     area = pageSize - prefix.count
-    PageHeader.begin(page, number: number, kind: .branch, level: level)
+    PageHeader.begin(page, number: number, kind: .branch, level: level, table: table)
     page.store16(prefix.count, PageHeader.prefixOffset)
     page.store16(count, PageHeader.countOffset)
     if let start = prefix.baseAddress, prefix.count > 0 {

@@ -21,7 +21,9 @@ extension PageMemory {
     _ page: LeafPage, to copy: UnsafeMutableRawPointer, _ frame: PageNumber
   ) throws(StoreError) {
     let count = page.count
-    var writer = LeafWriter(copy, pageSize: pageSize, number: frame, count: count, prefix: page.prefix)
+    var writer = LeafWriter(
+      copy, pageSize: pageSize, number: frame, table: PageHeader.table(page.bytes), count: count,
+      prefix: page.prefix)
     for index in 0..<count {
       let cell = try page.cell(index, of: count)
       try writer.append(
@@ -37,7 +39,8 @@ extension PageMemory {
     let count = page.count
     let level = PageHeader.level(page.bytes)
     var writer = BranchWriter(
-      copy, pageSize: pageSize, number: frame, level: level, count: count, prefix: page.prefix)
+      copy, pageSize: pageSize, number: frame, level: level, table: PageHeader.table(page.bytes),
+      count: count, prefix: page.prefix)
     for index in 0..<count {
       let cell = try page.cell(index, of: count)
       try writer.append(

@@ -50,6 +50,9 @@ struct LeafItems {
       valueLength: cell.valueLength)
   }
 
+  /// The length of the first page's prefix.
+  var oldPrefixLength: Int { first.prefixLength }
+
   /// Bytes that an entry takes in a page with a prefix of this length.
   func size(_ index: Int, prefix: Int) throws(StoreError) -> Int {
     let item = try item(index)
@@ -76,7 +79,9 @@ struct LeafItems {
     _ range: Range<Int>, prefix: UnsafeRawBufferPointer, to page: UnsafeMutableRawPointer, _ number: PageNumber,
     pageSize: Int, _ buffer: KeyBuffer
   ) throws(StoreError) -> UInt64 {
-    var writer = LeafWriter(page, pageSize: pageSize, number: number, count: range.count, prefix: prefix)
+    var writer = LeafWriter(
+      page, pageSize: pageSize, number: number, table: PageHeader.table(first.bytes), count: range.count,
+      prefix: prefix)
     var hasRuns = false
     for index in range {
       let item = try item(index)

@@ -28,15 +28,15 @@ struct LeafWriter {
   ///   - count: the number of entries that will be appended, which fit the page.
   ///   - prefix: must not lie in the page.
   init(
-    _ page: UnsafeMutableRawPointer, pageSize: Int, number: PageNumber, count: Int,
-    prefix: UnsafeRawBufferPointer
+    _ page: UnsafeMutableRawPointer, pageSize: Int, number: PageNumber, table: UInt32,
+    count: Int, prefix: UnsafeRawBufferPointer
   ) {
     self.page = page
     self.pageSize = pageSize
     self.count = count
     prefixLength = prefix.count
     area = pageSize - prefix.count
-    PageHeader.begin(page, number: number, kind: .leaf)
+    PageHeader.begin(page, number: number, kind: .leaf, table: table)
     page.store16(prefix.count, PageHeader.prefixOffset)
     page.store16(count, PageHeader.countOffset)
     if let start = prefix.baseAddress, prefix.count > 0 {

@@ -6,11 +6,11 @@ package enum PageKind: UInt8, Sendable {
   case space = 4
 }
 
-/// The 32 bytes every page begins with. SPEC section 5.
+/// The 40 bytes every page begins with. SPEC section 5.
 ///
 /// All functions take the address of a whole page; the header lies within it.
 package enum PageHeader {
-  package static let size = 32
+  package static let size = 40
 
   static let hashOffset = 0
   static let placeOffset = 8
@@ -21,11 +21,12 @@ package enum PageHeader {
   static let countOffset = 24
   static let unusedOffset = 26
   static let cellAreaOffset = 28
+  static let tableOffset = 32
 
-  /// Writes number, stamp, kind and level, and zeros for the rest of the header.
+  /// Writes number, stamp, kind, level and table, and zeros for the rest of the header.
   package static func begin(
     _ page: UnsafeMutableRawPointer, number: PageNumber, attempt: UInt16 = 0, generation: UInt32 = 0,
-    kind: PageKind, level: Int = 0
+    kind: PageKind, level: Int = 0, table: UInt32 = 0
   ) {
     page.storeBytes(of: 0, as: UInt64.self)
     setIdentity(page, number: number, attempt: attempt, generation: generation)
@@ -33,6 +34,7 @@ package enum PageHeader {
     page.storeBytes(of: UInt8(truncatingIfNeeded: level), toByteOffset: levelOffset, as: UInt8.self)
     page.storeBytes(of: 0, toByteOffset: prefixOffset, as: UInt16.self)
     page.storeBytes(of: 0, toByteOffset: countOffset, as: UInt64.self)
+    page.storeBytes(of: UInt64(table).littleEndian, toByteOffset: tableOffset, as: UInt64.self)
   }
 
   package static func setIdentity(
@@ -93,6 +95,9 @@ package enum PageHeader {
 
   @inline(__always)
   package static func unused(_ page: UnsafeRawPointer) -> Int { Int(page.load16(unusedOffset)) }
+
+  /// The id of the table that a leaf or branch belongs to.
+  package static func table(_ page: UnsafeRawPointer) -> UInt32 { page.load32(tableOffset) }
 
   /// The cell area's offset in a leaf or branch, the zone of a free map.
   @inline(__always)

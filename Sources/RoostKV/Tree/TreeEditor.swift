@@ -211,11 +211,11 @@ extension TreeEditor {
     let frame = try dirty.newFrame()
     let none = UnsafeRawBufferPointer(start: nil, count: 0)
     var writer = LeafWriter(
-      memory.frame(frame), pageSize: pageSize, number: frame, count: 1, prefix: none)
+      memory.frame(frame), pageSize: pageSize, number: frame, table: root.table, count: 1, prefix: none)
     try writer.append(entry.key, value: entry.value, valueLength: entry.valueLength)
     try writer.finish()
-    root = TreeRoot(
-      reference: Reference(page: frame, count: 1, hasRuns: entry.valueLength < 0), height: 1)
+    root.reference = Reference(page: frame, count: 1, hasRuns: entry.valueLength < 0)
+    root.height = 1
   }
 
   /// Brings a change of the leaf to its ancestors: what it adds to what they say of their subtrees,
@@ -247,11 +247,12 @@ extension TreeEditor {
     let frame = try dirty.newFrame()
     let none = UnsafeRawBufferPointer(start: nil, count: 0)
     var writer = BranchWriter(
-      memory.frame(frame), pageSize: pageSize, number: frame, level: Int(root.height), count: 2, prefix: none)
+      memory.frame(frame), pageSize: pageSize, number: frame, level: Int(root.height), table: root.table,
+      count: 2, prefix: none)
     try writer.append(none, pair.left)
     try writer.append(separator.key, pair.right)
     try writer.finish()
-    root = TreeRoot(
-      reference: Reference(place: frame, contents: writer.contents, generation: 0), height: root.height + 1)
+    root.reference = Reference(place: frame, contents: writer.contents, generation: 0)
+    root.height += 1
   }
 }
