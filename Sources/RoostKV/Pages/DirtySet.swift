@@ -82,10 +82,14 @@ extension DirtySet {
     let page = try memory.page(reference, level: level)
     if isMutable(reference.page) { return (UnsafeMutableRawPointer(mutating: page), reference) }
     let number = try newFrame()
-    let copy = memory.frame(number)
-    copy.copyMemory(from: page, byteCount: memory.pageSize)
+    do throws(StoreError) {
+      try memory.copy(page, from: reference.page, to: number)
+    } catch {
+      memory.arena.free(number)
+      throw error
+    }
     release(reference)
-    return (copy, Reference(page: number, count: reference.count, hasRuns: reference.hasRuns))
+    return (memory.frame(number), Reference(place: number, contents: reference.contents, generation: 0))
   }
 
   /// The transaction's state no longer reaches this page (nothing is said of what is below it).

@@ -23,10 +23,10 @@ package enum PageHeader {
   static let cellAreaOffset = 28
   static let tableOffset = 32
 
-  /// Writes number, stamp, kind and level, and zeros for the rest of the header.
+  /// Writes number, stamp, kind, level and table, and zeros for the rest of the header.
   package static func begin(
     _ page: UnsafeMutableRawPointer, number: PageNumber, attempt: UInt16 = 0, generation: UInt32 = 0,
-    kind: PageKind, level: Int = 0
+    kind: PageKind, level: Int = 0, table: UInt32 = 0
   ) {
     page.storeBytes(of: 0, as: UInt64.self)
     setIdentity(page, number: number, attempt: attempt, generation: generation)
@@ -34,7 +34,7 @@ package enum PageHeader {
     page.storeBytes(of: UInt8(truncatingIfNeeded: level), toByteOffset: levelOffset, as: UInt8.self)
     page.storeBytes(of: 0, toByteOffset: prefixOffset, as: UInt16.self)
     page.storeBytes(of: 0, toByteOffset: countOffset, as: UInt64.self)
-    page.storeBytes(of: 0, toByteOffset: tableOffset, as: UInt64.self)
+    page.storeBytes(of: UInt64(table).littleEndian, toByteOffset: tableOffset, as: UInt64.self)
   }
 
   package static func setIdentity(
@@ -95,6 +95,9 @@ package enum PageHeader {
 
   @inline(__always)
   package static func unused(_ page: UnsafeRawPointer) -> Int { Int(page.load16(unusedOffset)) }
+
+  /// The id of the table that a leaf or branch belongs to.
+  package static func table(_ page: UnsafeRawPointer) -> UInt32 { page.load32(tableOffset) }
 
   /// The cell area's offset in a leaf or branch, the zone of a free map.
   @inline(__always)

@@ -22,7 +22,7 @@ package final class PageMemory: @unchecked Sendable {
   package let storeSeed: UInt64
   package let arena: FrameArena
 
-  /// Bit 0: the page is verified; bit 1: so is the chunk of a run that begins in it. One byte a page.
+  /// One byte a page, of the bits `pageMark`, `chunkMark`, `residentMark`.
   let marks: UnsafeMutablePointer<Atomic<UInt8>>
 
   private let limit: Atomic<UInt64>
@@ -98,8 +98,12 @@ package final class PageMemory: @unchecked Sendable {
 // MARK: - Marks
 
 extension PageMemory {
+  /// The page's hash and structure are verified.
   static let pageMark: UInt8 = 1
+  /// The chunk of a run that begins in the page is verified.
   static let chunkMark: UInt8 = 2
+  /// The page was brought into memory once.
+  static let residentMark: UInt8 = 4
 
   /// Forgets what was verified: the pages are about to get, or have got, other content.
   package func clearMarks(pages: Range<PageNumber>) {

@@ -73,14 +73,21 @@ package struct Reference: Equatable, Sendable {
 package struct TreeRoot: Equatable, Sendable {
   package var reference: Reference
   package var height: UInt8
+  /// The id that new pages of the tree carry in their headers.
+  package var table: UInt32
 
   @inline(__always)
-  package init(reference: Reference, height: UInt8) {
+  package init(reference: Reference, height: UInt8, table: UInt32 = 0) {
     self.reference = reference
     self.height = height
+    self.table = table
   }
 
   package static let empty = TreeRoot(reference: .none, height: 0)
+
+  package static func empty(table: UInt32) -> TreeRoot {
+    TreeRoot(reference: .none, height: 0, table: table)
+  }
 
   /// Entries in the tree.
   package var count: UInt64 { reference.count }

@@ -1,23 +1,234 @@
 /// Something wrong with a tree.
 package struct TreeProblem: Sendable, CustomStringConvertible {
   package var page: PageNumber
+  /// Goes on the sentence "Page n ...".
   package var problem: String
-  package var description: String { "page \(page): \(problem)" }
+
+  package var description: String { "page \(page) \(problem)" }
 }
 
-/// Walks a whole tree and reports what is wrong with it.
+/// Walks a whole tree and reports what is wrong with it. O(pages), and more than verification does:
+/// the order of keys, the bounds that parents set, counts, cells that overlap, pages used twice.
+///
+/// It goes on behind a problem with whatever can still be read.
 package struct TreeCheck {
   package let memory: PageMemory
   /// Called with each page; returns whether it is its first use.
   package var claimPage: (Reference) -> Bool = { _ in true }
-  /// Called with each run; returns whether it is its first use. The run itself isn't read.
-  package var claimRun: (RunDescriptor) -> Bool = { _ in true }
+  /// Called with each run and the page that names it; returns whether the run is all right (its first
+  /// use, within the file). The run itself isn't read.
+  package var claimRun: (RunDescriptor, PageNumber) -> Bool = { _, _ in true }
+  /// Called with each entry of the leaves that can be read.
+  package var visit: (_ key: [UInt8], _ value: LeafEntry) -> Void = { _, _ in }
+
   package private(set) var problems: [TreeProblem] = []
-  /// Entries and pages seen by level.
+  /// Entries seen.
   package private(set) var entries: UInt64 = 0
+  /// Pages seen, by level.
   package private(set) var pages: [UInt64] = []
+  /// Bytes in use in these pages, headers included, by level.
+  package private(set) var usedBytes: [UInt64] = []
+
+  private var table: UInt32 = 0
 
   package init(_ memory: PageMemory) { self.memory = memory }
 
-  package mutating func check(_ root: TreeRoot) {}
+  package mutating func check(_ root: TreeRoot) {
+    table = root.table
+    guard root.height > 0 else {
+      if !root.reference.isNone { report(root.reference.page, "is the root of a tree said to be empty") }
+      return
+    }
+    let levels = Int(root.height)
+    guard levels <= TreeRoot.maximumHeight else {
+      return report(root.reference.page, "is the root of a tree \(levels) levels high")
+    }
+    pages += Array(repeating: 0, count: max(0, levels - pages.count))
+    usedBytes += Array(repeating: 0, count: max(0, levels - usedBytes.count))
+    check(root.reference, level: levels - 1, lower: nil, upper: nil)
+    if levels > 1, let page = try? memory.page(root.reference, level: levels - 1), PageHeader.count(page) < 2 {
+      report(root.reference.page, "is a root with one child")
+    }
+  }
+
+  mutating func report(_ page: PageNumber, _ problem: String) {
+    problems.append(TreeProblem(page: page, problem: problem))
+  }
+}
+
+// MARK: - Pages
+
+extension TreeCheck {
+  /// - Parameters: the bounds that the parents set: keys lie from `lower` on, below `upper`.
+  private mutating func check(_ reference: Reference, level: Int, lower: [UInt8]?, upper: [UInt8]?) {
+    let number = reference.page
+    guard claimPage(reference) else { return report(number, "is used more than once") }
+    let page: UnsafeRawPointer
+    do throws(StoreError) {
+      page = try memory.page(reference, level: level)
+    } catch {
+      return report(number, "can't be read: \(error.message)")
+    }
+    guard isIntact(page, number) else { return }
+    pages[level] += 1
+    if PageHeader.table(page) != table {
+      report(number, "belongs to table \(PageHeader.table(page)), not \(table)")
+    }
+    do throws(StoreError) {
+      if level == 0 {
+        try check(LeafPage(page, memory.pageSize), reference, lower, upper)
+      } else {
+        try check(BranchPage(page, memory.pageSize), reference, level, lower, upper)
+      }
+    } catch {
+      report(number, "can't be read: \(error.message)")
+    }
+  }
+
+  /// Looks again at what `PageMemory.page` looks at once a process, or never in frames.
+  private mutating func isIntact(_ page: UnsafeRawPointer, _ number: PageNumber) -> Bool {
+    let isFrame = memory.isFrame(number)
+    if !isFrame,
+      !PageHeader.isHashGood(
+        page, pageSize: memory.pageSize, storeSeed: memory.storeSeed, number: number)
+    {
+      report(number, "doesn't match its checksum any more")
+      return false
+    }
+    let limit = isFrame ? memory.frameEnd : memory.firstFrame
+    if let problem = PageCheck.problem(of: page, pageSize: memory.pageSize, pageLimit: limit) {
+      report(number, problem)
+      return false
+    }
+    return true
+  }
+
+  private mutating func check(
+    _ leaf: LeafPage, _ reference: Reference, _ lower: [UInt8]?, _ upper: [UInt8]?
+  ) throws(StoreError) {
+    let number = reference.page
+    let count = leaf.count
+    let limits = TreeLimits(pageSize: memory.pageSize)
+    var cells: [Range<Int>] = []
+    var order = KeyOrder(lower: lower, upper: upper)
+    for index in 0..<count {
+      let cell = try leaf.cell(index, of: count)
+      cells.append(leaf.slot(index, of: count)..<leaf.slot(index, of: count) + cell.size)
+      let key = try wholeKey { (bytes, capacity) throws(StoreError) in
+        try leaf.copyKey(index, of: count, to: bytes, capacity: capacity)
+      }
+      if let problem = order.problem(key) { report(number, "has a key \(problem) at \(index)") }
+      checkHead(leaf.head(index), cell.keyLength, number, index)
+      if let run = cell.run {
+        if !claimRun(run, number) {
+          report(number, "names run \(run.page), which is used more than once or can't be there")
+        }
+        if !reference.hasRuns { report(number, "has a run that the reference to it denies") }
+        if run.length <= UInt64(memory.pageSize),
+          limits.fitsInline(key: key.count, value: Int(run.length))
+        {
+          report(number, "has a run for a value that fits a leaf at \(index)")
+        }
+      } else if !limits.fitsInline(key: key.count, value: cell.valueLength) {
+        report(number, "has a value that belongs in a run at \(index)")
+      }
+      visit(key, LeafEntry(cell))
+    }
+    entries += UInt64(count)
+    checkSpace(leaf.bytes, number, cells, arrays: LeafPage.entryOverhead * count, level: 0)
+    if reference.count != UInt64(count) {
+      report(number, "has \(count) entries, not \(reference.count)")
+    }
+  }
+
+  private mutating func check(
+    _ branch: BranchPage, _ reference: Reference, _ level: Int, _ lower: [UInt8]?, _ upper: [UInt8]?
+  ) throws(StoreError) {
+    let number = reference.page
+    let count = branch.count
+    var cells: [Range<Int>] = []
+    var order = KeyOrder(lower: lower, upper: upper)
+    var keys: [[UInt8]] = []
+    for index in 0..<count {
+      let cell = try branch.cell(index, of: count)
+      cells.append(branch.slot(index, of: count)..<branch.slot(index, of: count) + cell.size)
+      let key = try wholeKey { (bytes, capacity) throws(StoreError) in
+        try branch.copyKey(index, of: count, to: bytes, capacity: capacity)
+      }
+      if index > 0 {
+        if let problem = order.problem(key) { report(number, "has a key \(problem) at \(index)") }
+        checkHead(branch.head(index), cell.keyLength, number, index)
+        // The first child would have no room between the two.
+        if let lower, index == 1, key == lower { report(number, "has a key at its lower bound") }
+      }
+      keys.append(key)
+    }
+    checkSpace(branch.bytes, number, cells, arrays: BranchPage.childOverhead * count, level: level)
+    var sum: UInt64 = 0
+    for index in 0..<count {
+      let child = branch.child(index, of: count)
+      sum = Reference.sum(sum, child.contents)
+      check(
+        child, level: level - 1, lower: index == 0 ? lower : keys[index],
+        upper: index + 1 < count ? keys[index + 1] : upper)
+    }
+    if sum & ~Reference.runsBit != reference.count {
+      report(number, "has \(sum & ~Reference.runsBit) entries below it, not \(reference.count)")
+    }
+    if sum & Reference.runsBit != 0, !reference.hasRuns {
+      report(number, "has runs below it that the reference to it denies")
+    }
+  }
+}
+
+// MARK: - Parts of pages
+
+extension TreeCheck {
+  private func wholeKey(
+    _ copy: (UnsafeMutableRawPointer, Int) throws(StoreError) -> Int
+  ) throws(StoreError) -> [UInt8] {
+    let buffer = KeyBuffer(pageSize: memory.pageSize)
+    return Array(try buffer.fill(copy))
+  }
+
+  private mutating func checkHead(_ head: UInt64, _ keyLength: Int, _ number: PageNumber, _ index: Int) {
+    guard keyLength < 8, head << UInt64(8 * keyLength) != 0 || (keyLength == 0 && head != 0) else { return }
+    report(number, "has a head that isn't zero behind the key's end at \(index)")
+  }
+
+  /// Cells must not overlap, and the bytes between slots and cells are zero.
+  private mutating func checkSpace(
+    _ page: UnsafeRawPointer, _ number: PageNumber, _ cells: [Range<Int>], arrays: Int, level: Int
+  ) {
+    let sorted = cells.sorted { $0.lowerBound < $1.lowerBound }
+    for (cell, next) in zip(sorted, sorted.dropFirst()) where cell.upperBound > next.lowerBound {
+      report(number, "has overlapping entries at offset \(next.lowerBound)")
+    }
+    let gap = PageHeader.size + arrays..<max(PageHeader.size + arrays, PageHeader.cellArea(page))
+    if gap.contains(where: { page.load8($0) != 0 }) {
+      report(number, "has bytes between slots and cells that aren't zero")
+    }
+    let used = PageHeader.size + arrays + PageHeader.prefix(page) + cells.reduce(0) { $0 + $1.count }
+    usedBytes[level] += UInt64(used)
+  }
+}
+
+/// Tests keys one after another for ascending order within bounds. [T-4]
+private struct KeyOrder {
+  let lower: [UInt8]?
+  let upper: [UInt8]?
+  var last: [UInt8]?
+
+  init(lower: [UInt8]?, upper: [UInt8]?) {
+    self.lower = lower
+    self.upper = upper
+  }
+
+  mutating func problem(_ key: [UInt8]) -> String? {
+    defer { last = key }
+    if let last, !last.lexicographicallyPrecedes(key) { return "out of order" }
+    if let lower, key.lexicographicallyPrecedes(lower) { return "below its bound" }
+    if let upper, !key.lexicographicallyPrecedes(upper) { return "above its bound" }
+    return nil
+  }
 }
