@@ -7,6 +7,10 @@ public final class Store: Sendable {
 
   init(_ core: StoreCore) { self.core = core }
 
+  deinit {
+    core.abandon()
+  }
+
   /// Opens the store at `path`, or makes one there. Costs the same for any size of store; after a crash it takes the time to
   /// read the journal, which is bounded.
   ///

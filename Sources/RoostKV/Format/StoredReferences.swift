@@ -32,7 +32,7 @@ struct CatalogRow: Equatable {
       height <= TreeRoot.maximumHeight, let reference = Reference(bytes, at: 8),
       (height == 0) == reference.isNone
     else { return nil }
-    self.init(id: id, root: TreeRoot(reference: height == 0 ? .none : reference, height: height))
+    self.init(id: id, root: TreeRoot(reference: height == 0 ? .none : reference, height: height, table: id))
   }
 
   func encoded() -> [UInt8] {

@@ -81,7 +81,7 @@ struct StoreCheck {
       if !isFirst { doubles.append(reference.page) }
       return isFirst
     }
-    tree.claimRun = { run in
+    tree.claimRun = { run, _ in
       runs.append(run)
       return true
     }
@@ -149,7 +149,7 @@ struct StoreCheck {
       let name = String(decoding: version.directory.names[slot], as: UTF8.self)
       var runs: [RunDescriptor] = []
       var tree = TreeCheck(core.memory)
-      tree.claimRun = { run in
+      tree.claimRun = { run, _ in
         runs.append(run)
         return true
       }

@@ -18,12 +18,11 @@ package enum TreePage {
   /// - Parameter translate: gives the file's reference for a child's; ask it of children that are frames.
   package static func stage(
     _ frame: UnsafeRawPointer, to image: UnsafeMutableRawPointer, pageSize: Int, storeSeed: UInt64,
-    number: PageNumber, attempt: UInt16, generation: UInt32, table: UInt32,
+    number: PageNumber, attempt: UInt16, generation: UInt32,
     translate: (Reference) throws(StoreError) -> Reference
   ) throws(StoreError) {
     image.copyMemory(from: frame, byteCount: pageSize)
     PageHeader.setIdentity(image, number: number, attempt: attempt, generation: generation)
-    image.storeBytes(of: table.littleEndian, toByteOffset: PageHeader.tableOffset, as: UInt32.self)
     if isBranch(image) {
       for index in 0..<PageHeader.count(image) {
         let child = child(image, index)

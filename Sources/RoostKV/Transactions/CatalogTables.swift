@@ -27,7 +27,7 @@ struct CatalogTables {
     }
     let directory = Directory(tables)
     self.directory = directory
-    roots = directory.ids.map { rows[$0] ?? .empty }
+    roots = directory.ids.map { rows[$0] ?? .empty(table: $0) }
   }
 
   var frozen: [UInt32: StoreCore.FrozenTable] {

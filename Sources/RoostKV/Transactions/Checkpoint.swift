@@ -122,15 +122,14 @@ extension StoreCore {
   }
 
   private func stage(
-    _ entry: (frame: PageNumber, page: UInt64, level: Int, table: UInt32), _ frozen: FrozenState,
+    _ entry: (frame: PageNumber, page: UInt64, level: Int), _ frozen: FrozenState,
     _ image: UnsafeMutableRawPointer
   ) throws(StoreError) {
     // The page may have been verified with other content, as part of a state that is gone.
     memory.clearMarks(pages: entry.page..<entry.page + 1)
     try TreePage.stage(
       UnsafeRawPointer(memory.frame(entry.frame)), to: image, pageSize: geometry.pageSize,
-      storeSeed: memory.storeSeed, number: entry.page, attempt: frozen.attempt, generation: frozen.header.generation,
-      table: entry.table
+      storeSeed: memory.storeSeed, number: entry.page, attempt: frozen.attempt, generation: frozen.header.generation
     ) { (child) throws(StoreError) in
       if !memory.isFrame(child.page) { return child }
       guard let reference = frozen.fileReference(child) else {

@@ -3,11 +3,14 @@ extension StoreCore {
   func close() throws(StoreError) {
     guard !isClosed else { return }
     isClosed = true
-    if isInMemory || isReadOnly { return finishClosing() }
     // A poisoned store writes nothing any more; what is durable is found by the next open.
     defer { finishClosing() }
-    if commits.poison != nil { return }
+    if isInMemory || isReadOnly || commits.poison != nil { return }
     try checkpoint(closing: true)
+    try cutOff()
+  }
+
+  private func cutOff() throws(StoreError) {
     _ = writerLock.acquire()
     defer { writerLock.release() }
     guard header.journalPosition == ring.segments[0].header.firstGroup else { return }
@@ -31,11 +34,30 @@ extension StoreCore {
     try finish(frozen)
   }
 
+  /// The store has been given up without `close`. A checkpoint that runs is waited for, so that the file is free afterwards.
+  func abandon() {
+    guard !isClosed else { return }
+    isClosed = true
+    checkpoints.waitUntilIdle()
+    finishClosing()
+  }
+
+  /// Lets go of the file, unless snapshots or an open transaction still use it: then the last of them does.
   private func finishClosing() {
-    let file = file, writes = !isInMemory && !isReadOnly
-    guard writes, commits.allPins.isEmpty else { return }
-    isUnlocked = true
-    file.unlockForWriting()
+    guard commits.allPins.isEmpty, writerLock.acquire(timeout: 0) else { return }
+    defer { writerLock.release() }
+    letGo()
+  }
+
+  func letGo() {
+    guard !isLetGo else { return }
+    isLetGo = true
+    if isReadOnly {
+      for generation in pinnedGenerations { file.unpin(generation: UInt64(generation)) }
+    } else if !isInMemory {
+      file.unlockForWriting()
+    }
+    file.close()
   }
 
   func closedError() -> StoreError {

@@ -128,6 +128,11 @@ extension StoreCore {
       sequence: nextSequence(), lastOwner: memory.arena.newSubtransaction(), commit: commit ?? appended.commit + 1,
       base: isInMemory ? 0 : base, directory: state.directory, roots: state.roots)
     retire(changes.retired, sequence: version.sequence)
+    // A frame that a checkpoint has given a page in the file leaves that page behind.
+    for frame in changes.retired {
+      guard let place = translation[frame] else { continue }
+      freedPages.append(FreedPage(page: place.page, generation: place.generation))
+    }
     if !isReadOnly {
       for pages in state.runs { try freeMap.setReachable(pages, true) }
       let spilled = state.takeSpilled(changes.freedPages)

@@ -4,8 +4,8 @@
 /// A state whose pages have places and are to be written.
 struct FrozenState {
   var header: Header
-  /// Frames in the order of their pages, with the table whose tree they belong to.
-  var pages: [(frame: PageNumber, page: UInt64, level: Int, table: UInt32)]
+  /// Frames in the order of their pages.
+  var pages: [(frame: PageNumber, page: UInt64, level: Int)]
   var mapPages: [(page: UInt64, bytes: [UInt8])]
   var attempt: UInt16
   /// Where each frame goes, also frames that went there at an earlier freeze.
@@ -34,8 +34,8 @@ extension StoreCore {
   ) throws(StoreError) -> FrozenState {
     let generation = try nextGeneration()
     let attempt = spillStamp?.attempt ?? newAttempt()
-    var pages: [(frame: PageNumber, page: UInt64, level: Int, table: UInt32)] = []
-    for (slot, root) in roots.enumerated() { collect(root, directory.ids[slot], &pages) }
+    var pages: [(frame: PageNumber, page: UInt64, level: Int)] = []
+    for root in roots { collect(root, &pages) }
     try reservePages(pages.count + tableChanges(directory, roots) * Int(catalog.height + 2) + freeMap.savePageCount + 4)
     var places = translation
     try assignPages(&pages, generation, attempt, &places)
@@ -80,19 +80,19 @@ extension StoreCore {
 
   /// The frames of a tree that have no page yet: leaves in key order, so that neighbours lie side by side, then branches.
   private func collect(
-    _ root: TreeRoot, _ table: UInt32, _ pages: inout [(frame: PageNumber, page: UInt64, level: Int, table: UInt32)]
+    _ root: TreeRoot, _ pages: inout [(frame: PageNumber, page: UInt64, level: Int)]
   ) {
     guard root.height > 0 else { return }
-    var branches: [(frame: PageNumber, page: UInt64, level: Int, table: UInt32)] = []
+    var branches: [(frame: PageNumber, page: UInt64, level: Int)] = []
     func visit(_ reference: Reference, _ level: Int) {
       let frame = reference.page
       guard memory.isFrame(frame), translation[frame] == nil else { return }
       if level == 0 {
-        pages.append((frame, 0, 0, table))
+        pages.append((frame, 0, 0))
       } else {
         let page = UnsafeRawPointer(memory.frame(frame))
         for index in 0..<PageHeader.count(page) { visit(TreePage.child(page, index), level - 1) }
-        branches.append((frame, 0, level, table))
+        branches.append((frame, 0, level))
       }
     }
     visit(root.reference, Int(root.height) - 1)
@@ -101,7 +101,7 @@ extension StoreCore {
 
   /// Gives each frame a page. The space has been reserved.
   private func assignPages(
-    _ pages: inout [(frame: PageNumber, page: UInt64, level: Int, table: UInt32)], _ generation: UInt32,
+    _ pages: inout [(frame: PageNumber, page: UInt64, level: Int)], _ generation: UInt32,
     _ attempt: UInt16, _ places: inout [PageNumber: FramePlace]
   ) throws(StoreError) {
     var index = 0
@@ -152,7 +152,7 @@ extension StoreCore {
     var root = catalog
     for (slot, id) in directory.ids.enumerated() {
       var tableRoot = roots[slot]
-      if tableRoot.height == 0 { tableRoot = .empty }
+      if tableRoot.height == 0 { tableRoot = .empty(table: id) }
       if let reference = frozen.fileReference(tableRoot.reference) { tableRoot.reference = reference }
       frozen.tables[id] = FrozenTable(name: directory.names[slot], root: tableRoot)
     }
@@ -165,8 +165,8 @@ extension StoreCore {
         try row.withBytes { (row) throws(StoreError) in try editor.put(name, .inline(row), in: &root) }
       }
     }
-    var pages: [(frame: PageNumber, page: UInt64, level: Int, table: UInt32)] = []
-    collect(root, 0, &pages)
+    var pages: [(frame: PageNumber, page: UInt64, level: Int)] = []
+    collect(root, &pages)
     try reservePages(pages.count)
     try assignPages(&pages, generation, frozen.attempt, &frozen.translation)
     let changes = dirty.takeChanges()

@@ -57,20 +57,20 @@ extension WriteState {
     if let old = core.spillStamp { stamp = old } else { stamp = try core.newSpillStamp() }
     core.spillStamp = stamp
     for slot in roots.indices where roots[slot].height > 1 {
-      try spillLeaves(of: roots[slot].reference, Int(roots[slot].height) - 1, stamp, directory.ids[slot])
+      try spillLeaves(of: roots[slot].reference, Int(roots[slot].height) - 1, stamp)
     }
     changeCount += 1
     nextSpill = core.dirtyBytes + core.memoryBound / 4
   }
 
   private func spillLeaves(
-    of reference: Reference, _ level: Int, _ stamp: (generation: UInt32, attempt: UInt16), _ table: UInt32
+    of reference: Reference, _ level: Int, _ stamp: (generation: UInt32, attempt: UInt16)
   ) throws(StoreError) {
     guard dirty.isMutable(reference.page) else { return }
     let page = core.memory.frame(reference.page)
     if level > 1 {
       for index in 0..<PageHeader.count(page) {
-        try spillLeaves(of: TreePage.child(page, index), level - 1, stamp, table)
+        try spillLeaves(of: TreePage.child(page, index), level - 1, stamp)
       }
       return
     }
@@ -84,7 +84,7 @@ extension WriteState {
       else { throw core.noSpace() }
       spilled.append(extent)
       for (offset, number) in extent.enumerated() {
-        try spillLeaf(page, indices[next + offset], to: number, stamp, table)
+        try spillLeaf(page, indices[next + offset], to: number, stamp)
       }
       next += extent.count
     }
@@ -92,7 +92,7 @@ extension WriteState {
 
   private func spillLeaf(
     _ parent: UnsafeMutableRawPointer, _ index: Int, to number: UInt64,
-    _ stamp: (generation: UInt32, attempt: UInt16), _ table: UInt32
+    _ stamp: (generation: UInt32, attempt: UInt16)
   ) throws(StoreError) {
     let child = TreePage.child(parent, index)
     let image = UnsafeMutableRawBufferPointer.allocate(byteCount: core.geometry.pageSize, alignment: 4096)
@@ -101,7 +101,7 @@ extension WriteState {
     core.memory.clearMarks(pages: number..<number + 1)
     try TreePage.stage(
       core.memory.frame(child.page), to: bytes, pageSize: core.geometry.pageSize, storeSeed: core.memory.storeSeed,
-      number: number, attempt: stamp.attempt, generation: stamp.generation, table: table
+      number: number, attempt: stamp.attempt, generation: stamp.generation
     ) { (reference) throws(StoreError) in reference }
     try core.file.write(UnsafeRawBufferPointer(image), at: core.geometry.offset(number))
     let reference = Reference(

@@ -52,7 +52,7 @@ final class StoreCore: @unchecked Sendable {
   /// Groups found at open of which it is not known that they are on the disk; `nil` once they are. [O-4]
   var unproven: [JournalReader.Found]? = []
   var isClosed = false
-  var isUnlocked = false
+  var isLetGo = false
   /// Generations that a read-only store tells the writer about.
   var pinnedGenerations: Set<UInt32> = []
   /// Frames that have a page of the file, and are still referred to by their frame number.
@@ -108,9 +108,7 @@ final class StoreCore: @unchecked Sendable {
   }
 
   deinit {
-    if !isInMemory, !isReadOnly, !isUnlocked { file.unlockForWriting() }
-    for generation in pinnedGenerations { file.unpin(generation: UInt64(generation)) }
-    file.close()
+    letGo()
   }
 
   var isReadOnly: Bool { options.access == .readOnly }

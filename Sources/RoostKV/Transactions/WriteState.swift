@@ -175,7 +175,7 @@ final class WriteState {
   func setTables(_ tables: [(name: [UInt8], id: UInt32)]) {
     let old = directory
     let new = Directory(tables)
-    roots = new.ids.map { id in old.slot(of: id, hint: Int.max).map { roots[$0] } ?? .empty }
+    roots = new.ids.map { id in old.slot(of: id, hint: Int.max).map { roots[$0] } ?? .empty(table: id) }
     directory = new
   }
 
