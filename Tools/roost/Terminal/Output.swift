@@ -47,12 +47,11 @@ final class Output {
     while !rest.isEmpty {
       if buffer.count - used < limit { try flush() }
       let piece = rest.prefix((buffer.count - used) / limit)
-      used += buffer[used...].withUnsafeMutableBufferPointer { target in
-        // A piece isn't empty, so that the buffer has a base.
-        guard var next = target.baseAddress else { return 0 }
-        let start = next
-        for byte in piece { next += spell(byte, next) }
-        return next - start
+      buffer.withUnsafeMutableBufferPointer { buffer in
+        guard let start = buffer.baseAddress else { return }
+        var end = used
+        for byte in piece { end += spell(byte, start + end) }
+        used = end
       }
       rest = rest.dropFirst(piece.count)
     }
