@@ -5,13 +5,28 @@ struct OutputClosed: Error {}
 
 /// Standard output, buffered. Failed writes are thrown, so that a full disk behind `>` is noticed.
 final class Output {
-  private let descriptor: Int32
-  private var buffer = [UInt8](repeating: 0, count: 1 << 18)
+  /// `nil`: what is written is collected.
+  private let descriptor: Int32?
+  private var collected: [UInt8] = []
+  private var buffer: [UInt8]
   private var used = 0
   private var checksum: CRC32?
 
-  init(descriptor: Int32 = STDOUT_FILENO) {
+  private init(descriptor: Int32?, bufferSize: Int) {
     self.descriptor = descriptor
+    buffer = [UInt8](repeating: 0, count: bufferSize)
+  }
+
+  convenience init() {
+    self.init(descriptor: STDOUT_FILENO, bufferSize: 1 << 18)
+  }
+
+  /// What `body` writes, as text.
+  static func collect(_ body: (Output) throws -> Void) throws -> String {
+    let output = Output(descriptor: nil, bufferSize: 64)
+    try body(output)
+    try output.flush()
+    return String(decoding: output.collected, as: UTF8.self)
   }
 
   func write(_ text: String) throws {
@@ -79,6 +94,7 @@ final class Output {
   }
 
   private func writeAll(_ bytes: UnsafeRawBufferPointer) throws {
+    guard let descriptor else { return collected.append(contentsOf: bytes) }
     var rest = bytes[...]
     while !rest.isEmpty {
       let written = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest))
