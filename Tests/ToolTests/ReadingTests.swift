@@ -75,9 +75,17 @@ import Testing
     }
   }
 
+  @Test func aStoreWithoutModels() throws {
+    #expect(try roost.run(["schema", store], in: folder).text.hasPrefix("no schema"))
+    #expect(try roost.run(["schema", store, "--json"], in: folder).text == "null\n")
+    #expect(try roost.run(["records", store, "Habit"], in: folder).status == 4)
+  }
+
   @Test func readingChangesNothing() throws {
     let before = try folder.read(store)
-    for arguments in [["info", store], ["tables", store], ["dump", store], ["get", store, "words", "a"]] {
+    for arguments in [
+      ["info", store], ["tables", store], ["dump", store], ["get", store, "words", "a"], ["schema", store],
+    ] {
       #expect(try roost.run(arguments, in: folder).status == 0)
     }
     #expect(try folder.read(store) == before)

@@ -5,7 +5,7 @@ enum Tool {
   static let version = "0.1.0"
 
   static let commands: [Command] = [
-    .info, .tables, .get, .dump, .load,
+    .info, .tables, .schema, .records, .get, .dump, .load,
   ]
 
   /// Runs the tool with the process's arguments, without the program's name.

@@ -11,8 +11,8 @@ public struct ModelState: ~Copyable {
   /// Empty without a context. `all` while the object is as it was last saved.
   @usableFromInline var watched = PropertyMask()
 
-  /// Made when the object is first read while observation tracking is on.
-  private var observers: RegistrarBox?
+  /// The object's registrar, if it was ever read while observation tracking was on.
+  public internal(set) var registrar: ModelRegistrar?
 
   var isDeleted = false
 
@@ -23,9 +23,22 @@ public struct ModelState: ~Copyable {
   }
 }
 
-/// Keeps an unobserved object small: a registrar of a resilient library has no fixed size.
-private final class RegistrarBox {
-  let registrar = ObservationRegistrar()
+/// An observation registrar behind a reference. `ObservationRegistrar` itself comes from a resilient
+/// library: stored inline it has no fixed size, and each copy is a call through its type's metadata.
+public final class ModelRegistrar {
+  private let registrar = ObservationRegistrar()
+
+  public func access<Model: PersistentModel, Value>(_ model: Model, keyPath: KeyPath<Model, Value>) {
+    registrar.access(model, keyPath: keyPath)
+  }
+
+  public func willSet<Model: PersistentModel, Value>(_ model: Model, keyPath: KeyPath<Model, Value>) {
+    registrar.willSet(model, keyPath: keyPath)
+  }
+
+  public func didSet<Model: PersistentModel, Value>(_ model: Model, keyPath: KeyPath<Model, Value>) {
+    registrar.didSet(model, keyPath: keyPath)
+  }
 }
 
 // MARK: - The context's side
@@ -68,14 +81,11 @@ extension ModelState {
   /// Whether the context must hear of this property's coming change.
   @inlinable public func watches(_ index: Int) -> Bool { watched.contains(index) }
 
-  /// The object's registrar, if it was ever read while observation tracking was on.
-  public var registrar: ObservationRegistrar? { observers?.registrar }
-
-  mutating func makeRegistrar() -> ObservationRegistrar {
-    if let observers { return observers.registrar }
-    let box = RegistrarBox()
-    observers = box
-    return box.registrar
+  mutating func makeRegistrar() -> ModelRegistrar {
+    if let registrar { return registrar }
+    let made = ModelRegistrar()
+    registrar = made
+    return made
   }
 }
 

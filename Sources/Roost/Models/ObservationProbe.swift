@@ -16,6 +16,9 @@ final class ObservationProbe: Observable, Sendable {
   }
 
   private static let hits = Atomic<Int>(0)
+
+  /// The probe once it has been tried, never released. Unlike a lazy global, reading it calls nothing.
+  private static let tried = Atomic<Unmanaged<ObservationProbe>?>(nil)
   private static let shared = ObservationProbe()
 
   private let registrar = ObservationRegistrar()
@@ -36,7 +39,16 @@ final class ObservationProbe: Observable, Sendable {
     return Self.hits.load(ordering: .relaxed) != before
   }
 
-  static func isTracking() -> Bool { !works || shared.ask() }
+  static func isTracking() -> Bool {
+    guard let probe = tried.load(ordering: .acquiring) else { return tryOut() }
+    return probe._withUnsafeGuaranteedRef { $0.ask() }
+  }
+
+  private static func tryOut() -> Bool {
+    guard works else { return true }
+    tried.store(Unmanaged.passUnretained(shared), ordering: .releasing)
+    return shared.ask()
+  }
 }
 
 extension ModelState {

@@ -43,7 +43,7 @@ package final class RecordProjection: Sendable {
   /// - Parameters:
   ///   - stored: the shape that the records were written in.
   ///   - entity: the program's entity.
-  ///   - defaults: the values that were settled when the program's schema was adopted.
+  ///   - defaults: what was settled when the program's schema was adopted.
   ///   - isSnapshot: for reading snapshots; `stored` is then the program's own shape.
   ///   - space: gives the identifiers of an entity.
   package init(
@@ -55,7 +55,7 @@ package final class RecordProjection: Sendable {
     fixedEnd = layout.fixedEnd
     variableCount = layout.variableCount
     let own = isSnapshot ? entity.snapshotLayout : entity.layout
-    let match = PropertyMatch(from: stored.shape, to: entity)
+    let match = PropertyMatch(from: stored.shape, to: entity, settled: defaults)
     var table: [Source] = []
     var blob: [UInt8] = []
     for (index, property) in entity.shape.properties.enumerated() {

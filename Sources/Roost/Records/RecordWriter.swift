@@ -111,11 +111,12 @@ extension RecordWriter {
   /// Says that a to-many relationship is as it is in the store.
   public mutating func unchangedIdentifiers(at index: Int) {}
 
-  /// Makes a field nil.
+  /// Makes a field nil. Its bytes are zero, so that equal values make equal records.
   public mutating func null(at index: Int) {
     guard let field = field(at: index) else { return }
     record[Int(field.nullByte)] |= field.nullMask
-    if !field.isFixed { ranges[Int(field.position)] = 0..<0 }
+    guard field.isFixed else { return ranges[Int(field.position)] = 0..<0 }
+    for place in 0..<Int(field.width) { record[Int(field.position) + place] = 0 }
   }
 }
 

@@ -61,13 +61,3 @@ extension Schema.Relationship {
     case deny
   }
 }
-
-extension Schema.Index {
-  /// The kinds of index.
-  public enum Types<Root> {
-    /// An ordered index of the values of these properties, the first one most significant.
-    case binary([PartialKeyPath<Root>])
-    /// Accepted and kept as an ordered index.
-    case rtree([PartialKeyPath<Root>])
-  }
-}

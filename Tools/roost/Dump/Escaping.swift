@@ -5,75 +5,53 @@ enum Escaping {
     byte >= 0x20 && byte <= 0x7E && byte != 0x5C
   }
 
-  /// Every byte's escape, so that writing one is a look-up.
-  static let escapes: [String] = (0...255).map { "\\x" + hexDigits(UInt8($0)) }
-
   static func escape(_ text: String) -> String {
-    text.utf8.map { isPlain($0) ? String(UnicodeScalar($0)) : escapes[Int($0)] }.joined()
+    text.utf8.map { isPlain($0) ? String(UnicodeScalar($0)) : "\\x" + hexDigits($0) }.joined()
   }
 }
 
 /// Undoes the escaping, over pieces that may be cut anywhere.
 struct Unescaper {
-  private enum State {
-    case plain
-    case afterBackslash
-    case afterX
-    case afterDigit(UInt8)
-  }
-
-  private var state = State.plain
+  /// How many characters of an escape have been seen: 0 to 3.
+  private var seen = 0
+  private var high: UInt8 = 0
 
   /// Whether the bytes so far end with a whole character.
-  var isComplete: Bool {
-    if case .plain = state { true } else { false }
-  }
+  var isComplete: Bool { seen == 0 }
 
   /// Appends what `piece` stands for; `false` when it isn't the escaping of anything.
   mutating func append(_ piece: UnsafeRawBufferPointer, to bytes: inout [UInt8]) -> Bool {
-    var rest = piece[...]
-    while let first = rest.first {
-      if case .plain = state {
-        let end = rest.firstIndex { !Escaping.isPlain($0) } ?? rest.endIndex
-        bytes.append(contentsOf: rest[..<end])
-        rest = rest[end...]
-        guard let next = rest.first else { return true }
-        guard next == UInt8(ascii: "\\") else { return false }
-        state = .afterBackslash
-        rest = rest.dropFirst()
-      } else {
-        guard step(first, &bytes) else { return false }
-        rest = rest.dropFirst()
+    for byte in piece {
+      switch seen {
+      case 0 where Escaping.isPlain(byte):
+        bytes.append(byte)
+        continue
+      case 0:
+        guard byte == UInt8(ascii: "\\") else { return false }
+      case 1:
+        guard byte == UInt8(ascii: "x") else { return false }
+      case 2:
+        guard let digit = hexValue(byte) else { return false }
+        high = digit
+      default:
+        // Each byte has one spelling only.
+        guard let low = hexValue(byte), !Escaping.isPlain(high << 4 | low) else { return false }
+        bytes.append(high << 4 | low)
       }
-    }
-    return true
-  }
-
-  private mutating func step(_ byte: UInt8, _ bytes: inout [UInt8]) -> Bool {
-    switch state {
-    case .afterBackslash where byte == UInt8(ascii: "x"):
-      state = .afterX
-    case .afterX:
-      guard let digit = hexValue(byte) else { return false }
-      state = .afterDigit(digit)
-    case .afterDigit(let high):
-      guard let low = hexValue(byte) else { return false }
-      let value = high << 4 | low
-      // Each byte has one spelling only.
-      guard !Escaping.isPlain(value) else { return false }
-      bytes.append(value)
-      state = .plain
-    case .plain, .afterBackslash:
-      return false
+      seen = (seen + 1) & 3
     }
     return true
   }
 }
 
+/// The lower-case hexadecimal digit of a value below 16.
+func hexDigit(_ value: UInt8) -> UInt8 {
+  value < 10 ? 0x30 &+ value : 0x57 &+ value
+}
+
 /// The two lower-case hexadecimal digits of a byte.
 func hexDigits(_ byte: UInt8) -> String {
-  let text = String(byte, radix: 16)
-  return byte < 16 ? "0" + text : text
+  String(decoding: [hexDigit(byte >> 4), hexDigit(byte & 15)], as: UTF8.self)
 }
 
 /// The value of a lower-case hexadecimal digit.
@@ -99,20 +77,24 @@ func bytes(fromHex text: String) -> [UInt8]? {
 
 extension Output {
   func writeEscaped(_ bytes: UnsafeRawBufferPointer) throws {
-    var rest = bytes[...]
-    while let special = rest.firstIndex(where: { !Escaping.isPlain($0) }) {
-      try write(UnsafeRawBufferPointer(rebasing: rest[..<special]))
-      try write(Escaping.escapes[Int(rest[special])])
-      rest = rest[(special + 1)...]
+    try write(bytes, atMost: 4) { byte, target in
+      guard !Escaping.isPlain(byte) else {
+        target[0] = byte
+        return 1
+      }
+      target[0] = UInt8(ascii: "\\")
+      target[1] = UInt8(ascii: "x")
+      target[2] = hexDigit(byte >> 4)
+      target[3] = hexDigit(byte & 15)
+      return 4
     }
-    try write(UnsafeRawBufferPointer(rebasing: rest))
   }
 
   func writeHex(_ bytes: UnsafeRawBufferPointer) throws {
-    let digits = Array("0123456789abcdef".utf8)
-    for byte in bytes {
-      try write(digits[Int(byte >> 4)])
-      try write(digits[Int(byte & 15)])
+    try write(bytes, atMost: 2) { byte, target in
+      target[0] = hexDigit(byte >> 4)
+      target[1] = hexDigit(byte & 15)
+      return 2
     }
   }
 }

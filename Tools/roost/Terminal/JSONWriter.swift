@@ -3,6 +3,7 @@
 /// Bytes are a string where they are UTF-8, else an object `{"hex": "…"}`.
 final class JSONWriter {
   private let output: Output
+  private let endsLine: Bool
   private var open: [Container] = []
   private var afterName = false
 
@@ -13,8 +14,10 @@ final class JSONWriter {
     var isEmpty = true
   }
 
-  init(_ output: Output) {
+  /// - Parameter endsLine: whether a line ends behind the document; values among other text don't.
+  init(_ output: Output, endsLine: Bool = true) {
     self.output = output
+    self.endsLine = endsLine
   }
 
   /// Begins an object, whose members follow up to `end`.
@@ -32,7 +35,7 @@ final class JSONWriter {
   func end() throws {
     guard let container = open.popLast() else { return }
     try output.write(container.closing)
-    if open.isEmpty { try output.write("\n") }
+    if open.isEmpty && endsLine { try output.write("\n") }
   }
 
   /// Begins a member of an object; its value has to follow.
@@ -51,8 +54,13 @@ final class JSONWriter {
   }
 
   func value(_ number: some BinaryInteger) throws {
+    try value(number: String(number))
+  }
+
+  /// A number that is spelled as JSON wants it.
+  func value(number: String) throws {
     try separate()
-    try output.write(String(number))
+    try output.write(number)
   }
 
   func value(_ flag: Bool) throws {

@@ -5,14 +5,28 @@ struct OutputClosed: Error {}
 
 /// Standard output, buffered. Failed writes are thrown, so that a full disk behind `>` is noticed.
 final class Output {
-  private let descriptor: Int32
-  private let bufferSize = 1 << 18
-  private var buffer: [UInt8] = []
+  /// `nil`: what is written is collected.
+  private let descriptor: Int32?
+  private var collected: [UInt8] = []
+  private var buffer: [UInt8]
+  private var used = 0
   private var checksum: CRC32?
 
-  init(descriptor: Int32 = STDOUT_FILENO) {
+  private init(descriptor: Int32?, bufferSize: Int) {
     self.descriptor = descriptor
-    buffer.reserveCapacity(bufferSize)
+    buffer = [UInt8](repeating: 0, count: bufferSize)
+  }
+
+  convenience init() {
+    self.init(descriptor: STDOUT_FILENO, bufferSize: 1 << 18)
+  }
+
+  /// What `body` writes, as text.
+  static func collect(_ body: (Output) throws -> Void) throws -> String {
+    let output = Output(descriptor: nil, bufferSize: 64)
+    try body(output)
+    try output.flush()
+    return String(decoding: output.collected, as: UTF8.self)
   }
 
   func write(_ text: String) throws {
@@ -21,23 +35,46 @@ final class Output {
   }
 
   func write(_ byte: UInt8) throws {
-    buffer.append(byte)
-    if buffer.count >= bufferSize { try flush() }
+    if used == buffer.count { try flush() }
+    buffer[used] = byte
+    used += 1
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let piece = rest.prefix(bufferSize - buffer.count)
-      buffer.append(contentsOf: piece)
+      if used == buffer.count { try flush() }
+      let piece = rest.prefix(buffer.count - used)
+      buffer.withUnsafeMutableBytes { $0[used...].copyBytes(from: piece) }
+      used += piece.count
       rest = rest.dropFirst(piece.count)
-      if buffer.count >= bufferSize { try flush() }
+    }
+  }
+
+  /// Writes what `spell` makes of each byte: it puts that at its target's start, at most `limit`
+  /// bytes, and returns how many.
+  @inline(__always)
+  func write(
+    _ bytes: UnsafeRawBufferPointer, atMost limit: Int,
+    _ spell: (_ byte: UInt8, _ target: UnsafeMutablePointer<UInt8>) -> Int
+  ) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      if buffer.count - used < limit { try flush() }
+      let piece = rest.prefix((buffer.count - used) / limit)
+      buffer.withUnsafeMutableBufferPointer { buffer in
+        guard let start = buffer.baseAddress else { return }
+        var end = used
+        for byte in piece { end += spell(byte, start + end) }
+        used = end
+      }
+      rest = rest.dropFirst(piece.count)
     }
   }
 
   func flush() throws {
-    defer { buffer.removeAll(keepingCapacity: true) }
-    try buffer.withUnsafeBytes { bytes in
+    defer { used = 0 }
+    try buffer[..<used].withUnsafeBytes { bytes in
       checksum?.update(bytes)
       try writeAll(bytes)
     }
@@ -57,6 +94,7 @@ final class Output {
   }
 
   private func writeAll(_ bytes: UnsafeRawBufferPointer) throws {
+    guard let descriptor else { return collected.append(contentsOf: bytes) }
     var rest = bytes[...]
     while !rest.isEmpty {
       let written = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest))

@@ -45,6 +45,7 @@ extension PropertyShape {
     if !options.isEmpty { entries["options"] = .array(options.map { .string($0) }) }
     if let hashModifier { entries["modifier"] = .string(hashModifier) }
     if let frozenDefault { entries["default"] = .data(frozenDefault) }
+    if lineage != 0 { entries["lineage"] = .integer(Int64(lineage)) }
     if let relationship { entries["relationship"] = relationship.coded }
     return .map(entries)
   }
@@ -61,6 +62,7 @@ extension PropertyShape {
     options = coded["options"]?.array?.compactMap(\.string) ?? []
     hashModifier = coded["modifier"]?.string
     frozenDefault = coded["default"]?.data
+    lineage = coded["lineage"]?.integer() ?? 0
     if kind == .attribute { if type == .identifier || type == .identifiers { return nil } else { return } }
     guard let relationship = coded["relationship"].flatMap({ Relationship($0) }),
       type == (kind == .toOne ? .identifier : .identifiers)

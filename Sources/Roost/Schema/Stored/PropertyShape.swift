@@ -40,6 +40,9 @@ package struct PropertyShape: Sendable, Hashable {
   /// The field that stands in where a record has none, as it was settled when the shape was adopted. No part
   /// of the shape's identity.
   package var frozenDefault: [UInt8]?
+  /// What the property is across the versions of its entity: a renamed property keeps its number, one that
+  /// is dropped and later added again gets another. 0 outside a store. No part of the shape's identity.
+  package var lineage: UInt32 = 0
 
   package init(
     _ name: String, _ type: FieldType, isOptional: Bool = false, typeName: String? = nil,
@@ -84,6 +87,7 @@ package struct PropertyShape: Sendable, Hashable {
     var shape = self
     shape.typeName = ""
     shape.frozenDefault = nil
+    shape.lineage = 0
     return shape
   }
 }
