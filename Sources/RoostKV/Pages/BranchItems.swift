@@ -93,7 +93,8 @@ struct BranchItems {
   ///   - prefix: what all keys of the range but the first begin with.
   ///   - buffer: for keys that have to be put together.
   func write(
-    _ range: Range<Int>, prefix: UnsafeRawBufferPointer, to page: UnsafeMutableRawPointer, _ number: PageNumber,
+    _ range: Range<Int>, prefix: UnsafeRawBufferPointer, to page: UnsafeMutableRawPointer,
+    _ number: PageNumber,
     level: Int, pageSize: Int, _ buffer: KeyBuffer
   ) throws(StoreError) -> UInt64 {
     var writer = BranchWriter(

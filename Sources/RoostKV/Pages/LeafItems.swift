@@ -76,7 +76,8 @@ struct LeafItems {
   ///   - prefix: what all keys of the range begin with.
   ///   - buffer: for keys that have to be put together.
   func write(
-    _ range: Range<Int>, prefix: UnsafeRawBufferPointer, to page: UnsafeMutableRawPointer, _ number: PageNumber,
+    _ range: Range<Int>, prefix: UnsafeRawBufferPointer, to page: UnsafeMutableRawPointer,
+    _ number: PageNumber,
     pageSize: Int, _ buffer: KeyBuffer
   ) throws(StoreError) -> UInt64 {
     var writer = LeafWriter(

@@ -35,7 +35,8 @@ package final class BulkBuilder {
     }
     if case .inline(let bytes) = value, !limits.fitsInline(key: key.count, value: bytes.count) {
       throw StoreError(
-        .valueTooLong, "A value of \(bytes.count) bytes doesn't fit a leaf", remedy: "store it in a run of pages")
+        .valueTooLong, "A value of \(bytes.count) bytes doesn't fit a leaf",
+        remedy: "store it in a run of pages")
     }
     if let last = leaf.lastKey {
       guard KeyBytes.compare(last, key) < 0 else {

@@ -46,7 +46,8 @@ package struct TreeCheck {
     pages += Array(repeating: 0, count: max(0, levels - pages.count))
     usedBytes += Array(repeating: 0, count: max(0, levels - usedBytes.count))
     check(root.reference, level: levels - 1, lower: nil, upper: nil)
-    if levels > 1, let page = try? memory.page(root.reference, level: levels - 1), PageHeader.count(page) < 2 {
+    if levels > 1, let page = try? memory.page(root.reference, level: levels - 1), PageHeader.count(page) < 2
+    {
       report(root.reference.page, "is a root with one child")
     }
   }
@@ -226,9 +227,13 @@ private struct KeyOrder {
 
   mutating func problem(_ key: [UInt8]) -> String? {
     defer { last = key }
-    if let last, !last.lexicographicallyPrecedes(key) { return "out of order" }
-    if let lower, key.lexicographicallyPrecedes(lower) { return "below its bound" }
-    if let upper, !key.lexicographicallyPrecedes(upper) { return "above its bound" }
+    if let last, Self.order(last, key) >= 0 { return "out of order" }
+    if let lower, Self.order(key, lower) < 0 { return "below its bound" }
+    if let upper, Self.order(key, upper) >= 0 { return "above its bound" }
     return nil
+  }
+
+  private static func order(_ a: [UInt8], _ b: [UInt8]) -> Int {
+    a.withUnsafeBytes { a in b.withUnsafeBytes { b in KeyBytes.compare(a, b) } }
   }
 }

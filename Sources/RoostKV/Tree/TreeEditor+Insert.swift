@@ -78,9 +78,10 @@ extension TreeEditor {
       switch bias {
       case .leftFull: items.count - 1
       case .rightFull: 1
-      case .middle: try middle(items.count) { (index) throws(StoreError) in
-        try items.size(index, prefix: leaf.prefixLength)
-      }
+      case .middle:
+        try middle(items.count) { (index) throws(StoreError) in
+          try items.size(index, prefix: leaf.prefixLength)
+        }
       }
     return try split(leaf, items, at: point, bias: bias)
   }
@@ -160,9 +161,10 @@ extension TreeEditor {
         switch bias {
         case .leftFull where index == items.count - 1: items.count - 1
         case .rightFull where index == 1: 1
-        default: try middle(items.count) { (index) throws(StoreError) in
-          try items.size(index, prefix: old.count)
-        }
+        default:
+          try middle(items.count) { (index) throws(StoreError) in
+            try items.size(index, prefix: old.count)
+          }
         }
       return try split(branch, items, at: point, level: level, bias: bias)
     }

@@ -195,7 +195,11 @@ extension TreeEditor {
         let (page, reference) = try dirty.mutable(step.reference, level: level)
         path[level].page = UnsafeRawPointer(page)
         path[level].reference = reference
-        if level == top { root.reference = reference } else { branch(level + 1).setChild(path[level + 1].index, reference) }
+        if level == top {
+          root.reference = reference
+        } else {
+          branch(level + 1).setChild(path[level + 1].index, reference)
+        }
       }
     }
     return UnsafeMutableRawPointer(mutating: path[0].page)
