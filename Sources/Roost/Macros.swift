@@ -3,11 +3,14 @@
 /// Every stored `var` becomes a persistent property. It may be of a standard type (`Bool`, the integer
 /// types, `Float`, `Double`, `String`, `Data`, `Date`, `UUID`, `URL`, `Decimal`), an enumeration with raw
 /// values, any other Codable type, another model or an array of one, or an optional of these.
-/// Properties are observable, and their `willSet` and `didSet` are called when they are set outside of
-/// an initializer's first assignment.
+/// Properties are observable. Their own `willSet` and `didSet` are called when they are set, also by an
+/// initializer if the property had an initial value, but not when the context reads or undoes.
 ///
 /// The initial value of a property is evaluated whenever an object is made, also when one is read from
 /// the store: write a costly one as a default argument of an initializer instead.
+///
+/// A relationship that an initializer sets takes effect on the other side when the object is inserted.
+/// Of the two sides of a relationship only one can name its inverse.
 @attached(
   member, conformances: Observable, PersistentModel,
   names: named(_$state), named(init(_$record:)), named(init()), named(_$encode), named(_$refresh),

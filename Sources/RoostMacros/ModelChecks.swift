@@ -10,9 +10,10 @@ struct ModelChecks<Context: MacroExpansionContext> {
   /// expansion senseless.
   func modelClass(_ declaration: some DeclGroupSyntax) -> ClassDeclSyntax? {
     guard let model = declaration.as(ClassDeclSyntax.self) else { return nil }
-    if let clause = model.genericParameterClause {
+    if model.genericParameterClause != nil || context.isGeneric {
       context.error(
-        "genericModel", "a model class can't be generic: its entity has one fixed shape", at: clause)
+        "genericModel", "a model class can't be generic: its entity has one fixed shape",
+        at: model.genericParameterClause.map(Syntax.init) ?? Syntax(model.name))
     }
     if context.isLocal {
       context.error(
@@ -175,11 +176,19 @@ extension ModelChecks {
 extension ClassDeclSyntax {
   /// Whether an expansion makes sense. If not, `ModelChecks.modelClass` says why.
   func canBeModel(in context: some MacroExpansionContext) -> Bool {
-    genericParameterClause == nil && !context.isLocal
+    genericParameterClause == nil && !context.isGeneric && !context.isLocal
   }
 }
 
 extension MacroExpansionContext {
+  /// Inside of a generic type.
+  fileprivate var isGeneric: Bool {
+    lexicalContext.contains {
+      $0.asProtocol((any WithGenericParametersSyntax).self)?.genericParameterClause != nil
+    }
+  }
+
+  /// Inside of a function's body.
   fileprivate var isLocal: Bool {
     lexicalContext.contains {
       $0.is(FunctionDeclSyntax.self) || $0.is(ClosureExprSyntax.self) || $0.is(InitializerDeclSyntax.self)

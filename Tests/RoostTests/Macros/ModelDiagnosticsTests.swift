@@ -26,6 +26,10 @@ struct ModelDiagnosticsTests {
       // error: @Model can only be applied to a class: models have identity and are shared
       @Model final class D<T> { var a = 1 } \
       // error: a model class can't be generic: its entity has one fixed shape
+      enum E<T> {
+        @Model final class F { var a = 1 } \
+      // error: a model class can't be generic: its entity has one fixed shape
+      }
       """)
   }
 
