@@ -19,7 +19,7 @@ package struct FileGeometry: Sendable, Equatable {
   package var zonePages: UInt64 { UInt64(pageSize - 64) * 8 }
 
   /// Free-map pages that one space page lists.
-  package var zonesPerSpacePage: Int { (pageSize - 64) / 32 }
+  package var zonesPerSpacePage: Int { (pageSize - 96) / 32 }
 
   /// The longest key; at least a quarter of a page.
   package var maximumKeyLength: Int { pageSize / 4 }

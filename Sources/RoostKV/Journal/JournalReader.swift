@@ -82,7 +82,7 @@ struct JournalReader {
   private func candidates() -> [(segment: Int, offset: UInt64)] {
     var places = [(segment: place.segment, offset: roundedUp(place.position, to: isPadded ? 4096 : 8) ?? UInt64.max)]
     if places[0].offset > ring.segments[place.segment].header.end { places = [] }
-    for step in 1..<max(2, ring.segments.count) {
+    for step in 1...ring.segments.count {
       let index = (place.segment + step) % ring.segments.count
       places.append((index, ring.segments[index].header.firstGroup))
     }

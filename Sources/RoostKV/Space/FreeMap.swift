@@ -63,10 +63,10 @@ final class FreeMap {
   private func readSpacePage(_ bytes: UnsafeRawBufferPointer, _ page: UInt64) throws(StoreError) -> TwinReference {
     let damaged = StoreError(.pageDamaged, "a space page has impossible entries", remedy: damageRemedy, page: page)
     guard let count: UInt16 = bytes.field(24), count <= geometry.zonesPerSpacePage,
-      let next = TwinReference(bytes, at: 32)
+      let next = TwinReference(bytes, at: 64)
     else { throw damaged }
     for index in 0..<Int(count) {
-      guard let twin = TwinReference(bytes, at: 64 + index * TwinReference.byteCount), !twin.isNone,
+      guard let twin = TwinReference(bytes, at: 96 + index * TwinReference.byteCount), !twin.isNone,
         twin.freeCount <= geometry.zonePages
       else { throw damaged }
       zones.append(
@@ -307,8 +307,8 @@ final class FreeMap {
     let first = index * geometry.zonesPerSpacePage
     let listed = zones[first..<min(zones.count, first + geometry.zonesPerSpacePage)]
     return seal.page(.space, twin, zone: 0, count: listed.count) { bytes in
-      if index + 1 < spacePages.count { spacePages[index + 1].write(to: bytes, at: 32) }
-      for (entry, zone) in listed.enumerated() { zone.twin.write(to: bytes, at: 64 + entry * TwinReference.byteCount) }
+      if index + 1 < spacePages.count { spacePages[index + 1].write(to: bytes, at: 64) }
+      for (entry, zone) in listed.enumerated() { zone.twin.write(to: bytes, at: 96 + entry * TwinReference.byteCount) }
     }
   }
 

@@ -44,7 +44,7 @@ extension StoreCore {
 
   /// Lets go of the file, unless snapshots or an open transaction still use it: then the last of them does.
   private func finishClosing() {
-    guard commits.allPins.isEmpty, writerLock.acquire(timeout: 0) else { return }
+    guard commits.allPins.isEmpty, writerLock.acquireUnlessTransaction() else { return }
     defer { writerLock.release() }
     letGo()
   }

@@ -5,7 +5,7 @@ extension StoreCore {
   func beginWrite(keepsFile: Bool = false) throws(StoreError) -> WriteState {
     while true {
       try requireWritable()
-      guard writerLock.acquire(timeout: options.lockTimeout.nanoseconds) else { throw lockTimeout() }
+      guard writerLock.acquire(for: .transaction, timeout: options.lockTimeout.nanoseconds) else { throw lockTimeout() }
       if try mayBegin() { return WriteState(self, keepsFile: keepsFile) }
       checkpoints.waitUntilIdle()
     }
@@ -15,7 +15,7 @@ extension StoreCore {
   func beginWriteAsync() async throws(StoreError) -> WriteState {
     while true {
       try requireWritable()
-      await writerLock.acquireAsync()
+      await writerLock.acquireAsync(for: .transaction)
       if try mayBegin() { return WriteState(self, keepsFile: false) }
       await withCheckedContinuation { continuation in
         runtime.start("roost.wait") {

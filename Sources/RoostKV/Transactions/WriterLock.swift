@@ -4,12 +4,19 @@ final class WriterLock: Sendable {
   /// Somebody waiting in line. Guarded by the monitor.
   private final class Waiter: @unchecked Sendable {
     var isGranted = false
+    let purpose: Purpose
     let resume: (@Sendable () -> Void)?
-    init(_ resume: (@Sendable () -> Void)?) { self.resume = resume }
+    init(_ purpose: Purpose, _ resume: (@Sendable () -> Void)?) {
+      self.purpose = purpose
+      self.resume = resume
+    }
   }
 
+  /// What somebody wants the lock for. Upkeep ends by itself; a transaction ends when its user says so.
+  enum Purpose { case upkeep, transaction }
+
   private final class State: @unchecked Sendable {
-    var isHeld = false
+    var holder: Purpose?
     var waiters: [Waiter] = []
   }
 
@@ -23,13 +30,13 @@ final class WriterLock: Sendable {
   }
 
   /// Blocks the thread until the lock is had; false when `timeout` nanoseconds have passed.
-  func acquire(timeout: UInt64? = nil) -> Bool {
+  func acquire(for purpose: Purpose = .upkeep, timeout: UInt64? = nil) -> Bool {
     monitor.withLock {
-      if !state.isHeld {
-        state.isHeld = true
+      if state.holder == nil {
+        state.holder = purpose
         return true
       }
-      let waiter = Waiter(nil)
+      let waiter = Waiter(purpose, nil)
       state.waiters.append(waiter)
       let deadline = timeout.map { runtime.now() &+ $0 }
       while !waiter.isGranted {
@@ -43,27 +50,36 @@ final class WriterLock: Sendable {
   }
 
   /// Suspends the task until the lock is had.
-  func acquireAsync() async {
+  func acquireAsync(for purpose: Purpose) async {
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
       let isFree = monitor.withLock {
-        if !state.isHeld {
-          state.isHeld = true
+        if state.holder == nil {
+          state.holder = purpose
           return true
         }
-        state.waiters.append(Waiter { continuation.resume() })
+        state.waiters.append(Waiter(purpose) { continuation.resume() })
         return false
       }
       if isFree { continuation.resume() }
     }
   }
 
+  /// Blocks until the lock is had; false when a transaction holds it or waits for it.
+  func acquireUnlessTransaction() -> Bool {
+    let isTransaction = monitor.withLock {
+      state.holder == .transaction || state.waiters.contains { $0.purpose == .transaction }
+    }
+    return isTransaction ? false : acquire()
+  }
+
   func release() {
     let resume: (@Sendable () -> Void)? = monitor.withLock {
       guard !state.waiters.isEmpty else {
-        state.isHeld = false
+        state.holder = nil
         return nil
       }
       let next = state.waiters.removeFirst()
+      state.holder = next.purpose
       next.isGranted = true
       return next.resume
     }
