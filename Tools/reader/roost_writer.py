@@ -4,7 +4,7 @@
   roost_writer.py STORE [--seed N] [--page-size P] [--padded] [--entries N] [--groups N] [--tail KIND]
 
 A `StoreWriter` builds one state: tables, runs, map, journal ring. Where the format leaves freedom, it
-chooses by seeded chance: places of pages, order of cells, gaps among them, prefixes shorter than they could be,
+chooses by seeded chance: places of pages, order of cells, gaps among them, prefixes shorter than possible,
 entries a page, which twin is live, old stamps.
 """
 

@@ -208,8 +208,7 @@ class Journals(StoreCase):
     def store(self, groups=6, **options):
         writer = StoreWriter(**options).write({b't': {}}, segments=(20,))
         self.groups = [
-            writer.append([writer.put(writer.table_ids[b't'], b'%d' % i, b'x' * 700)])
-            for i in range(groups)
+            writer.append([writer.put(writer.table_ids[b't'], b'%d' % i, b'x' * 700)]) for i in range(groups)
         ]
         return writer
 
