@@ -184,9 +184,7 @@ class Journal:
 
     def _places(self, position, index):
         """[J-3] (position, index of the segment) where a group may follow one that ends at `position`."""
-        yield position, index
-        if self.header.padded:
-            yield (position + 4095) & ~4095, index
+        yield (position + 4095) & ~4095 if self.header.padded else position, index
         for step in range(1, len(self.ring) + 1):
             following = (index + step) % len(self.ring)
             yield self.ring[following].offset + GROUP_AREA, following

@@ -6,6 +6,7 @@
   roost_reader.py groups STORE          the journal's groups
   roost_reader.py check STORE           reads everything; exit code 1 when something is wrong
   roost_reader.py dump STORE [TABLE]    the content as text (SPEC.md 18)
+  roost_reader.py rows STORE ENTITY     the records of a model, as its current schema has them
 
 Nothing is ever written: recovery happens in memory.
 """
@@ -15,6 +16,7 @@ import sys
 import time
 
 import roost_dump
+import roost_records
 from roost_format import (
     MAGIC,
     NO_PAGE,
@@ -28,6 +30,7 @@ from roost_format import (
 )
 from roost_journal import Journal, Overlay, replay
 from roost_pages import File, Pages, Tree, read_run
+from roost_model_check import check_models
 from roost_space import check
 
 
@@ -187,13 +190,32 @@ def show_groups(store):
         )
 
 
+def check_all(store):
+    problems = check(store)
+    return problems or check_models(store)
+
+
+def show_rows(store, entity, stored):
+    schema = roost_records.Schema(store)
+    if entity not in schema.entities:
+        raise KeyError(entity)
+    for record in schema.records(entity):
+        shown = record if stored else roost_records.as_current(schema, record)
+        old = '' if record.shape == schema.entities[entity].number else f' (shape {record.shape})'
+        values = ', '.join(f'{name}: {roost_records.spell(value)}' for name, value in shown.values.items())
+        yield f'{record.identifier}{old}\t{values}'
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument('command', choices=('info', 'tables', 'groups', 'check', 'dump'))
+    parser.add_argument('command', choices=('info', 'tables', 'groups', 'check', 'dump', 'rows'))
     parser.add_argument('store')
-    parser.add_argument('table', nargs='?')
+    parser.add_argument('name', nargs='?', metavar='TABLE or ENTITY')
+    parser.add_argument(
+        '--stored', action='store_true', help='rows: in the shape that each record is stored in'
+    )
     parser.add_argument(
         '--to-gap', action='store_true', help='open a damaged journal up to its first missing group'
     )
@@ -201,9 +223,13 @@ def main(arguments=None):
     try:
         with Store(options.store, options.to_gap) as store:
             if options.command == 'dump':
-                roost_dump.dump(store, sys.stdout.buffer, options.table)
+                roost_dump.dump(store, sys.stdout.buffer, options.name)
                 return 0
-            show = {'info': show_info, 'tables': show_tables, 'groups': show_groups, 'check': check}[
+            if options.command == 'rows':
+                for line in show_rows(store, options.name, options.stored):
+                    print(line)
+                return 0
+            show = {'info': show_info, 'tables': show_tables, 'groups': show_groups, 'check': check_all}[
                 options.command
             ]
             lines = list(show(store))
@@ -213,7 +239,7 @@ def main(arguments=None):
                 print('sound')
             return 1 if options.command == 'check' and lines else 0
     except KeyError as problem:
-        print(f'{options.store}: no table {problem}', file=sys.stderr)
+        print(f'{options.store}: there is no {problem}', file=sys.stderr)
         return 2
     except (StoreProblem, OSError) as problem:
         print(f'{options.store}: {problem}', file=sys.stderr)

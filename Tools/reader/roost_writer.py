@@ -4,7 +4,7 @@
   roost_writer.py STORE [--seed N] [--page-size P] [--padded] [--entries N] [--groups N] [--tail KIND]
 
 A `StoreWriter` builds one state: tables, runs, map, journal ring. Where the format leaves freedom, it
-chooses by seeded chance: places of pages, order of cells, gaps among them, prefixes shorter than they could be,
+chooses by seeded chance: places of pages, order of cells, gaps among them, prefixes shorter than possible,
 entries a page, which twin is live, old stamps.
 """
 
@@ -361,11 +361,11 @@ class StoreWriter:
             following not in self.entered and length <= self.ring[following][1] - GROUP_AREA
         )
 
-    def append(self, records, durable=None, session=1, place=True, flushed=False):
-        """[J-3] Appends a group; returns (offset, bytes). `flushed`: a flush came before (padded stores)."""
+    def append(self, records, durable=None, session=1, place=True):
+        """[J-3] Appends a group; returns (offset, bytes)."""
         body = b''.join(records)
         length = max(GROUP_HEADER, (GROUP_HEADER + len(body) + 7) & ~7)
-        if flushed and self.padded:
+        if self.padded:
             self.position = (self.position + 4095) & ~4095
         start, size = self.ring[self.segment]
         if self.position + length > start + size:
@@ -457,11 +457,10 @@ def main():
         writer.append(
             [writer.put(table, b'key %06d' % rng.randrange(options.entries), rng.randbytes(3000))],
             place=not lose,
-            flushed=True,
         )
     if options.tail == 'torn':
         offset, data = writer.append(
-            [writer.put(writer.table_ids[b'small'], b'torn', bytes(900))], place=False
+            [writer.put(writer.table_ids[b'small'], b'torn', rng.randbytes(900))], place=False
         )
         writer.place(offset, data[:512])
     save(writer, options.store)

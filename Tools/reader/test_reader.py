@@ -119,7 +119,7 @@ class RandomStores(StoreCase):
                     if not writer.room(records):
                         tables, ids = before
                         break
-                    writer.append(records, flushed=rng.random() < 0.5)
+                    writer.append(records)
                 store = self.open(writer.image)
                 self.assertEqual(
                     {n: list(t.items()) for n, t in store.tables.items()},
@@ -208,8 +208,7 @@ class Journals(StoreCase):
     def store(self, groups=6, **options):
         writer = StoreWriter(**options).write({b't': {}}, segments=(20,))
         self.groups = [
-            writer.append([writer.put(writer.table_ids[b't'], b'%d' % i, b'x' * 700)], flushed=True)
-            for i in range(groups)
+            writer.append([writer.put(writer.table_ids[b't'], b'%d' % i, b'x' * 700)]) for i in range(groups)
         ]
         return writer
 

@@ -21,6 +21,7 @@ import Testing
     model.date = Date(timeIntervalSinceReferenceDate: 0.1)
     model.url = URL(string: "https://example.org/a?b=c")
     model.decimal = Decimal(string: "123456789.000000001") ?? 0
+    model.score = 1.5
     model.optionalInt = 0
     model.optionalDate = .distantFuture
     model.optionalLevel = .high
@@ -39,7 +40,7 @@ import Testing
     #expect(copy.int8 == .min && copy.int16 == .max && copy.int32 == .min && copy.int64 == .max)
     #expect(copy.uint == .max && copy.uint8 == .max && copy.uint16 == .max)
     #expect(copy.uint32 == .max && copy.uint64 == .max)
-    #expect(copy.float == 0.1 && copy.double == -.infinity)
+    #expect(copy.float == 0.1 && copy.double == -.infinity && copy.score == 1.5)
     #expect(copy.data == model.data && copy.date == model.date && copy.uuid == model.uuid)
     #expect(copy.url == model.url && copy.decimal == model.decimal)
     #expect(copy.optionalInt == 0 && copy.optionalDate == .distantFuture)

@@ -17,6 +17,8 @@ struct Address: Codable, Equatable {
   var number: Int?
 }
 
+typealias Score = Double
+
 /// One property of every kind.
 @Model final class Everything {
   var flag: Bool
@@ -38,6 +40,7 @@ struct Address: Codable, Equatable {
   var uuid = UUID()
   var url: URL?
   var decimal: Decimal = 0
+  var score: Score = 0
   var optionalInt: Int?
   var optionalDate: Date?
   var mood: Mood

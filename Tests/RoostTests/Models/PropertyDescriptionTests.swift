@@ -21,6 +21,7 @@ import Testing
   @Test func kindsFollowFromTypes() throws {
     #expect(try kind("flag") == "scalar Bool")
     #expect(try kind("double") == "scalar Double")
+    #expect(try kind("score") == "scalar Double")
     #expect(try kind("uuid") == "scalar UUID")
     #expect(try kind("optionalInt") == "scalar Optional<Int>")
     #expect(try kind("mood") == "raw String")

@@ -148,6 +148,30 @@ import Testing
     #expect(try #require(row).count <= 256)
   }
 
+  /// The example of the specification.
+  @Test func bytesOfTheExample() throws {
+    let name = PropertyShape("name", .string)
+    let done = PropertyShape("done", .bool)
+    let goal = PropertyShape("goal", .int64, typeName: "Int", frozenDefault: [5, 0, 0, 0, 0, 0, 0, 0])
+    let owner = PropertyShape("owner", toMany: false, .init(destination: "Person", inverse: "habits"))
+    let first = try adopt(description(entity("Habit", name, done, uniques: [["name"]])))
+    let second = try adopt(
+      description(entity("Habit", name, done, goal, owner, uniques: [["name"]]), label: .init(2, 0, 0)),
+      records: ["Habit": 3])
+    #expect(first.current.digest == 16_369_653_014_268_075_471)
+    #expect(second.current.digest == 16_455_541_851_426_744_097)
+    let row = try #require(
+      try store.read { try $0.get(Array("shape".utf8) + [0, 0, 0, 1], in: $0.table("\u{0}schema")) })
+    #expect(
+      row.map { String(format: "%02x", $0) }.joined()
+        == "a3646e616d6565486162697467756e69717565738181646e616d656a70726f7065727469657382a5646b696e6469"
+        + "617474726962757465646e616d65646e616d6564747970651065737769667466537472696e67676c696e6561676501a5"
+        + "646b696e6469617474726962757465646e616d6564646f6e6564747970650165737769667464426f6f6c676c696e6561676502"
+    )
+    let current = try #require(try store.read { try $0.get("current", in: $0.table("\u{0}schema")) })
+    #expect(try CodedValue(current)["state"]?.string == "sweeping")
+  }
+
   @Test func damagedRowsAreErrors() throws {
     try adopt(description(entity("A", n, s), entity("B", n)))
     try adopt(description(entity("A", n), entity("B", n)), records: ["A": 1])
