@@ -40,7 +40,7 @@ def check_models(store):
 
 
 def _check_counts(schema, name, records):
-    """[S-8]"""
+    """[M-8]"""
     problems = []
     for number, count in schema.counts.items():
         if schema.shapes[number].name == name:

@@ -23,7 +23,7 @@ Date = namedtuple('Date', 'seconds')
 
 
 class Shape:
-    """[S-3] An entity as some version of the schema has it."""
+    """[M-3] An entity as some version of the schema has it."""
 
     def __init__(self, number, row):
         self.number, self.row, self.name = number, row, row['name']
