@@ -103,7 +103,11 @@ extension WriteState {
       core.memory.frame(child.page), to: bytes, pageSize: core.geometry.pageSize, storeSeed: core.memory.storeSeed,
       number: number, attempt: stamp.attempt, generation: stamp.generation
     ) { (reference) throws(StoreError) in reference }
-    try core.file.write(UnsafeRawBufferPointer(image), at: core.geometry.offset(number))
+    do throws(StoreError) {
+      try core.file.write(UnsafeRawBufferPointer(image), at: core.geometry.offset(number))
+    } catch {
+      throw core.poisonUnlessFull(error)
+    }
     let reference = Reference(
       page: number, attempt: stamp.attempt, generation: stamp.generation, count: child.count, hasRuns: child.hasRuns)
     TreePage.setChild(parent, index, reference)

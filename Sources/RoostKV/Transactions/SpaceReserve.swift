@@ -70,6 +70,12 @@ extension StoreCore {
     memory.fileLimit = end
   }
 
+  /// A write of something that nothing refers to yet has failed: want of space fails its transaction alone. [C-3]
+  func poisonUnlessFull(_ error: StoreError) -> StoreError {
+    if error.code != .noSpace, error.code != .sizeLimit { commits.poison(error) }
+    return error
+  }
+
   func noSpace() -> StoreError {
     StoreError(
       .noSpace, "no room is left for changed pages", remedy: "free some space on the disk and try again",

@@ -88,7 +88,10 @@ final class WriteState {
     let pages = try core.allocateRun(try writer.pages(for: value.count), from: floor)
     core.memory.clearMarks(pages: pages)
     runs.append(pages)
-    let run = try writer.write(value, at: pages.lowerBound, salt: core.session)
+    let run: RunDescriptor
+    do throws(StoreError) { run = try writer.write(value, at: pages.lowerBound, salt: core.session) } catch {
+      throw core.poisonUnlessFull(error)
+    }
     core.commits.didWriteRun()
     return run
   }
