@@ -7,8 +7,6 @@ struct JournalRing {
     var header: SegmentHeader
     /// The greatest LSN of a group known to lie in the segment.
     var lastLSN: UInt64 = 0
-    /// The two copies on the disk differ.
-    var isUneven = false
   }
 
   let file: any StorageFile
@@ -79,17 +77,14 @@ struct JournalRing {
       throw damaged("a segment's header isn't what was written", offset, file)
     }
     guard newest.end <= fileBytes else { throw damaged("a segment lies outside the file", offset, file) }
-    return Segment(header: newest, isUneven: copies.contains { $0 != newest })
+    return Segment(header: newest)
   }
 
   // MARK: Changes
 
-  /// Writes both copies of every uneven segment header. [O-4]
-  mutating func level() throws(StoreError) {
-    for index in segments.indices where segments[index].isUneven {
-      try writeHeader(segments[index].header)
-      segments[index].isUneven = false
-    }
+  /// Writes both copies of every segment header again, also where they look equal. [O-4]
+  func level() throws(StoreError) {
+    for segment in segments { try writeHeader(segment.header) }
   }
 
   /// Writes both copies, each followed by a flush. [J-1]
