@@ -68,6 +68,7 @@ private struct PropertyAccessors {
   private var read: [String] {
     guard isSlot, let index else { return ["return \(storage)"] }
     return [
+      "_$willRead(type(of: \(storage)), at: \(index))",
       "if let value = \(storage).loaded { return value }",
       "let value = _$resolve(\(storage), at: \(index))",
       "_$keep(value, in: &\(storage))",
@@ -76,7 +77,9 @@ private struct PropertyAccessors {
   }
 
   private var announceChange: [String] {
-    (index.map { ["_$willChange(at: \($0))"] } ?? []) + [
+    var statements: [String] = []
+    if isSlot, let index { statements.append("_$willChange(type(of: \(storage)), at: \(index))") }
+    return statements + (index.map { ["_$willChange(at: \($0))"] } ?? []) + [
       "let _$registrar = _$state.registrar",
       "_$registrar?.willSet(self, keyPath: \\.\(property.name))",
     ]

@@ -6,6 +6,7 @@ import Foundation
 /// and return a number.
 package final class ChildProcess {
   package let id: pid_t
+  private var hasEnded = false
 
   /// - Parameter body: what the child does; its result is the child's exit status.
   package init(_ body: () -> Int32) {
@@ -14,10 +15,18 @@ package final class ChildProcess {
     let fork = unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)
     id = fork()
     if id == 0 {
-      // Should the child hang on something another thread held, it ends by itself.
+      // Should the child hang on something another thread held, or its parent die, it ends by
+      // itself; the system's worker threads block the signal, and the child inherits that.
+      var all = sigset_t()
+      sigfillset(&all)
+      sigprocmask(SIG_UNBLOCK, &all, nil)
       alarm(20)
       _exit(body())
     }
+  }
+
+  deinit {
+    if !hasEnded { kill() }
   }
 
   /// Waits for the child's end.
@@ -26,6 +35,7 @@ package final class ChildProcess {
   package func wait() -> Int32 {
     var status: Int32 = 0
     waitpid(id, &status, 0)
+    hasEnded = true
     return status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
   }
 

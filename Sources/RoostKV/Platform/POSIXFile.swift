@@ -236,7 +236,7 @@ extension POSIXFile {
 
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
     try writeAll(bytes, at: offset) { descriptor, rest, place in
-      pwrite(descriptor, rest.baseAddress, rest.count, place)
+      SystemCalls.uninterrupted { pwrite(descriptor, rest.baseAddress, rest.count, place) }
     }
   }
 
@@ -244,9 +244,7 @@ extension POSIXFile {
     if canWriteDurably.load(ordering: .relaxed) {
       do throws(StoreError) {
         try writeAll(bytes, at: offset) { descriptor, rest, place in
-          let result = SystemCalls.writeDurably(descriptor, rest, at: place)
-          if result < 0 { errno = Int32(-result) }
-          return result < 0 ? -1 : result
+          SystemCalls.writeDurably(descriptor, rest, at: place)
         }
         return
       } catch {
@@ -263,7 +261,7 @@ extension POSIXFile {
     SystemCalls.startWriteBack(descriptor, off_t(clamping: offset), off_t(count))
   }
 
-  /// Calls `write` (a `pwrite` of some kind) until all is written.
+  /// Calls `write` until all is written; it gives a count, or minus an error's number.
   private func writeAll(
     _ bytes: UnsafeRawBufferPointer, at offset: UInt64,
     _ write: (Int32, UnsafeRawBufferPointer, off_t) -> Int
@@ -277,7 +275,7 @@ extension POSIXFile {
     while done < bytes.count {
       let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
       let place = try position(offset, done)
-      let result = SystemCalls.uninterrupted { write(descriptor, rest, place) }
+      let result = write(descriptor, rest, place)
       guard result > 0 else {
         let number = result == 0 ? EIO : Int32(-result)
         throw .system(number, "Writing to the file failed", path: path, offset: offset)

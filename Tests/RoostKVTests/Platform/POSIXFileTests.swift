@@ -135,6 +135,26 @@ import Testing
     #expect(code { () throws(StoreError) in try file.write([1], at: .max) } == .sizeLimit)
   }
 
+  /// The system would end a process that writes beyond its limit.
+  @Test func theProcessLimitIsAnErrorNotASignal() {
+    let path = folder.file()
+    let child = ChildProcess {
+      guard let file = try? POSIXFile(path: path, mode: .create), (try? file.grow(to: 8192)) != nil else {
+        return 1
+      }
+      var limit = rlimit(rlim_cur: 65536, rlim_max: 65536)
+      #if canImport(Glibc)
+        setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+      #else
+        setrlimit(RLIMIT_FSIZE, &limit)
+      #endif
+      guard code({ () throws(StoreError) in try file.grow(to: 1 << 20) }) == .sizeLimit else { return 2 }
+      guard (try? file.size()) == 8192, (try? file.grow(to: 65536)) != nil else { return 3 }
+      return 0
+    }
+    #expect(child.wait() == 0)
+  }
+
   @Test func aReadOnlyHandleDoesNotWrite() throws {
     let writer = try create()
     let reader = try POSIXFile(path: writer.path, mode: .readOnly)

@@ -1,0 +1,50 @@
+// Records of a bound model: reading those of any stored shape, writing those of its own.
+
+extension EntityBinding {
+  /// A record in place; nil when it is damaged or of a shape that the store doesn't know.
+  func view(_ record: UnsafeRawBufferPointer) -> RecordView? {
+    guard let header = RecordHeader(record), let projection = projections[header.shape] else { return nil }
+    return RecordView(record, header, projection)
+  }
+
+  /// Calls `body` with a view of `record`.
+  func withView<R>(_ record: [UInt8], _ body: (RecordView) throws -> R) rethrows -> R? {
+    try record.withUnsafeBytes { bytes in try view(bytes).map(body) }
+  }
+
+  /// The object's record as commit `commit` writes it, and its to-many relationships as far as they are
+  /// loaded.
+  func encode(
+    _ model: any PersistentModel, commit: UInt64
+  ) throws -> (record: [UInt8], links: [(index: Int, targets: [PersistentIdentifier])]) {
+    var writer = RecordWriter(description.layout, shape: shapeNumber, commit: commit)
+    model._$encode(&writer)
+    let links = writer.links
+    do {
+      return (try writer.finish(), links)
+    } catch {
+      throw RoostError.unencodable(name, property: property(error.property), reason: error.description)
+    }
+  }
+
+  /// The object as it is, to go back to; to-many relationships included as far as they are loaded.
+  func snapshot(of model: any PersistentModel) -> [UInt8]? {
+    var writer = RecordWriter(description.snapshotLayout, shape: shapeNumber, commit: 0)
+    model._$encode(&writer)
+    return try? writer.finish()
+  }
+
+  /// A snapshot in place.
+  func withSnapshot<R>(_ snapshot: [UInt8], _ body: (RecordView) throws -> R) rethrows -> R? {
+    try snapshot.withUnsafeBytes { bytes in
+      guard let header = RecordHeader(bytes), let view = RecordView(bytes, header, snapshotProjection) else {
+        return nil
+      }
+      return try body(view)
+    }
+  }
+
+  private func property(_ index: Int?) -> String? {
+    index.flatMap { properties.indices.contains($0) ? properties[$0].name : nil }
+  }
+}
