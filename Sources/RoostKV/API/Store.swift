@@ -53,6 +53,11 @@ public final class Store: Sendable {
     try body(try ReadTransaction(core))
   }
 
+  /// The same for a body that suspends; the view stays as it is meanwhile.
+  public func read<R>(_ body: (borrowing ReadTransaction) async throws -> R) async throws -> R {
+    try await body(try ReadTransaction(core))
+  }
+
   /// A view of the newest commit that lasts as long as it is held.
   public func snapshot() throws(StoreError) -> ReadTransaction { try ReadTransaction(core) }
 
