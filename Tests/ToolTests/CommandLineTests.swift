@@ -19,7 +19,7 @@ import Testing
   @Test func helpNamesEveryCommandAndExitStatus() throws {
     let overview = try roost.run(["help"], in: folder)
     #expect(overview.status == 0)
-    for command in ["info", "tables", "schema", "records", "get", "dump", "load"] {
+    for command in ["info", "check", "tables", "schema", "records", "get", "dump", "load"] {
       #expect(overview.text.contains("\n  \(command) "))
       let help = try roost.run(["help", command], in: folder)
       #expect(help.status == 0)
@@ -44,7 +44,7 @@ import Testing
     #expect(result.errors.hasPrefix("roost: "))
   }
 
-  @Test(arguments: ["info", "tables", "schema", "dump"])
+  @Test(arguments: ["info", "check", "tables", "schema", "dump"])
   func whatIsNoStoreIsRefused(_ command: String) throws {
     let files = [
       folder.path("missing"), folder.path("no/folder"), folder.root.path,

@@ -43,6 +43,10 @@ import Testing
     #expect(info["formatVersion"] as? Int == 1)
     #expect(info["tables"] as? Int == 3)
     #expect(info["entries"] as? Int == 4)
+    #expect((info["storeID"] as? String)?.isEmpty == false)
+    #expect(info["journalBytes"] as? Int == 0)
+    #expect((info["generation"] as? Int ?? 0) > 0)
+    #expect(info["schemaVersion"] == nil)
     let text = try roost.run(["info", store], in: folder).text
     #expect(text.contains("page size"))
     #expect(text.contains("8192 bytes (8.0 KiB)"))

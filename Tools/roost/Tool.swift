@@ -5,7 +5,7 @@ enum Tool {
   static let version = "0.1.0"
 
   static let commands: [Command] = [
-    .info, .tables, .schema, .records, .get, .dump, .load,
+    .info, .check, .tables, .schema, .records, .get, .dump, .load,
   ]
 
   /// Runs the tool with the process's arguments, without the program's name.

@@ -1,4 +1,4 @@
-import Foundation
+import Roost
 import RoostKV
 
 extension Command {
@@ -7,7 +7,13 @@ extension Command {
     summary: "Says what kind of store a file is, and what state it is in.",
     positionals: ["STORE"],
     options: [.json],
-    details: "JSON: an object with the same facts, sizes in bytes.",
+    details: """
+      A checkpoint brings the trees in the file up to date and raises the generation; commits
+      since then are in the journal. The library's own tables aren't counted.
+      JSON: {"path", "fileSize", "pageSize", "formatVersion", "storeID", "generation", "commit",
+      "journalBytes", "journalSpace", "journalSegments", "tables", "entries"} and, where there
+      are models, "schemaVersion" and "schemaState"; sizes are in bytes.
+      """,
     run: describe)
 
   private static func describe(_ arguments: Arguments, _ output: Output) throws -> ExitCode {
@@ -25,20 +31,28 @@ extension Command {
 
   /// All that `info` tells, in the order in which it is printed.
   private static func collect(_ store: Store, _ path: String) throws -> [Fact] {
+    let statistics = try store.stats()
     let tables = try summarizeTables(of: store).filter { !$0.isSystem }
-    return [
+    let models = try store.read { try ModelStore($0) }
+    var facts: [Fact] = [
       .text("path", "file", path),
-      .size("fileSize", "file size", fileSize(path)),
-      .size("pageSize", "page size", UInt64(store.pageSize)),
-      .number("formatVersion", "format version", UInt64(storeFormatVersion)),
+      .size("fileSize", "file size", statistics.fileBytes),
+      .size("pageSize", "page size", UInt64(statistics.pageSize)),
+      .number("formatVersion", "format version", UInt64(statistics.formatVersion)),
+      .text("storeID", "store id", statistics.storeID),
+      .number("generation", "generation", UInt64(statistics.generation)),
+      .number("commit", "last commit", statistics.commitNumber),
+      .size("journalBytes", "journal in use", statistics.journalBytes),
+      .size("journalSpace", "journal space", statistics.journalSpace),
+      .number("journalSegments", "journal segments", UInt64(statistics.journalSegments)),
       .number("tables", "tables", UInt64(tables.count)),
       .number("entries", "entries", UInt64(tables.reduce(0) { $0 + $1.count })),
     ]
-  }
-
-  private static func fileSize(_ path: String) -> UInt64 {
-    var status = stat()
-    return stat(path, &status) == 0 ? UInt64(status.st_size) : 0
+    if let models {
+      facts.append(.text("schemaVersion", "schema version", "\(models.schema.current.label)"))
+      facts.append(.text("schemaState", "schema state", models.state))
+    }
+    return facts
   }
 }
 
