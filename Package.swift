@@ -73,8 +73,15 @@ var targets: [Target] = [
     name: "TestSupport", dependencies: ["RoostKV"], path: "Tests/TestSupport", swiftSettings: common),
   .testTarget(
     name: "RoostKVTests", dependencies: ["RoostKV", "TestSupport"], swiftSettings: common),
+  // Programs that tests run, since only a process shows what is left when one ends.
+  .executableTarget(
+    name: "SyncMain", dependencies: ["Roost", "RoostKV"], path: "Tests/Fixtures/SyncMain",
+    swiftSettings: common),
+  .executableTarget(
+    name: "AsyncMain", dependencies: ["Roost"], path: "Tests/Fixtures/AsyncMain", swiftSettings: common),
   .testTarget(
-    name: "RoostTests", dependencies: ["Roost", "RoostKV", "TestSupport"], swiftSettings: common),
+    name: "RoostTests", dependencies: ["Roost", "RoostKV", "TestSupport", "SyncMain", "AsyncMain"],
+    swiftSettings: common),
   // The tool's tests run the built program, hence the dependency on it.
   .testTarget(
     name: "ToolTests", dependencies: ["RoostKV", "RoostTool", "habits"], swiftSettings: common),

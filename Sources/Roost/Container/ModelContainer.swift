@@ -1,3 +1,5 @@
+import RoostKV
+
 /// A store, open for the models of a program.
 ///
 /// Several contexts may work with one container at once. The container has a main context for the main
@@ -76,6 +78,9 @@ public final class ModelContainer: Equatable, @unchecked Sendable {
       }
     }
   }
+
+  /// The engine's store beneath.
+  package var engine: Store { store.engine }
 
   public static func == (a: ModelContainer, b: ModelContainer) -> Bool { a.store === b.store }
 
