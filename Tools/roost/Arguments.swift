@@ -28,8 +28,7 @@ struct Arguments {
     }
   }
 
-  private mutating func take(_ argument: String, _ rest: inout ArraySlice<String>, _ command: Command) throws
-  {
+  private mutating func take(_ argument: String, _ rest: inout ArraySlice<String>, _ command: Command) throws {
     let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])
     guard let option = command.options.first(where: { $0.name == name }) else {

@@ -42,7 +42,9 @@ func run<E: Engine>(_ type: E.Type, _ folder: String) throws {
   figures["size (bytes/payload)", default: [:]][name, default: []].append(Double(try engine.size()) / payload)
   // One untimed pass: the pages are verified, the caches warm.
   _ = try engine.get(workload, workload.order)
-  try measure("get", name, per: count) { sums["get", default: []].insert(try engine.get(workload, workload.order.reversed())) }
+  try measure("get", name, per: count) {
+    sums["get", default: []].insert(try engine.get(workload, workload.order.reversed()))
+  }
   try measure("get-1each", name, per: count / 5) {
     for number in workload.order.prefix(count / 5) { _ = try engine.get(workload, CollectionOfOne(number)) }
   }
@@ -58,7 +60,8 @@ func run<E: Engine>(_ type: E.Type, _ folder: String) throws {
 }
 
 for round in 0..<rounds {
-  let folder = FileManager.default.currentDirectoryPath + "/.bench-\(ProcessInfo.processInfo.processIdentifier)-\(round)"
+  let folder =
+    FileManager.default.currentDirectoryPath + "/.bench-\(ProcessInfo.processInfo.processIdentifier)-\(round)"
   try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
   defer { try? FileManager.default.removeItem(atPath: folder) }
   try run(RoostEngine.self, folder)

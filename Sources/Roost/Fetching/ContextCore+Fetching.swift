@@ -54,8 +54,7 @@ extension ContextCore {
   }
 
   /// The identifiers of the objects that a descriptor describes.
-  func fetchIdentifiers<T: PersistentModel>(_ descriptor: FetchDescriptor<T>) throws -> [PersistentIdentifier]
-  {
+  func fetchIdentifiers<T: PersistentModel>(_ descriptor: FetchDescriptor<T>) throws -> [PersistentIdentifier] {
     settle()
     let entity = try store.entity(T.self)
     let plan = FetchPlan(descriptor.predicate, entity)

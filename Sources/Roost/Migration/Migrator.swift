@@ -11,8 +11,7 @@ struct Migrator {
   /// What the store knows of its schema; up to date with what the migrator did.
   private(set) var stored: StoredSchema
 
-  init(_ engine: Store, _ configuration: ModelConfiguration, _ route: MigrationRoute, _ stored: StoredSchema)
-  {
+  init(_ engine: Store, _ configuration: ModelConfiguration, _ route: MigrationRoute, _ stored: StoredSchema) {
     self.engine = engine
     self.configuration = configuration
     self.route = route

@@ -29,7 +29,9 @@ struct StoreCheck {
     used = Bitmap(count: Int(min(core.memory.fileLimit, 1 << 40)))
   }
 
-  private mutating func report(_ kind: CheckReport.Problem.Kind, _ message: String, table: String? = nil, page: UInt64? = nil) {
+  private mutating func report(
+    _ kind: CheckReport.Problem.Kind, _ message: String, table: String? = nil, page: UInt64? = nil
+  ) {
     // A hostile file shall not fill the memory with complaints.
     guard report.problems.count < 10_000 else { return }
     report.problems.append(CheckReport.Problem(kind: kind, table: table, page: page, message: message))

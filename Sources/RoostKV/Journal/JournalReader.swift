@@ -158,7 +158,9 @@ struct JournalReader {
         }
       }
     }
-    guard hashed < budget else { throw JournalRing.damaged("too much of it looks like groups", ring.position, ring.file) }
+    guard hashed < budget else {
+      throw JournalRing.damaged("too much of it looks like groups", ring.position, ring.file)
+    }
     return newest
   }
 }

@@ -20,8 +20,7 @@ public struct KeyDecoder: Sendable {
   /// Takes the next component as a `Value`.
   ///
   /// Throws `.invalidKey` when there is none, when it is of another kind or doesn't fit the type.
-  public mutating func decode<Value: OrderedKey>(_ type: Value.Type = Value.self) throws(StoreError) -> Value
-  {
+  public mutating func decode<Value: OrderedKey>(_ type: Value.Type = Value.self) throws(StoreError) -> Value {
     try Value(from: &self)
   }
 

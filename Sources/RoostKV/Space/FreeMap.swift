@@ -57,7 +57,9 @@ final class FreeMap {
       let page = try reader.mapPage(next, kind: .space, zone: nil)
       next = try page.withBytes { (bytes) throws(StoreError) in try readSpacePage(bytes, next.live) }
     }
-    for zone in zones.indices { availableCount += UInt64(zones[zone].twin.freeCount) - min(beyond(zone), UInt64(zones[zone].twin.freeCount)) }
+    for zone in zones.indices {
+      availableCount += UInt64(zones[zone].twin.freeCount) - min(beyond(zone), UInt64(zones[zone].twin.freeCount))
+    }
   }
 
   private func readSpacePage(_ bytes: UnsafeRawBufferPointer, _ page: UInt64) throws(StoreError) -> TwinReference {
@@ -241,7 +243,8 @@ final class FreeMap {
   func mapPagesNeeded(for pages: UInt64) -> UInt64 {
     let count = (pages + geometry.zonePages - 1) / geometry.zonePages
     let perSpace = UInt64(geometry.zonesPerSpacePage)
-    let newSpacePages = (count + perSpace - 1) / perSpace - min((count + perSpace - 1) / perSpace, UInt64(spacePages.count))
+    let newSpacePages =
+      (count + perSpace - 1) / perSpace - min((count + perSpace - 1) / perSpace, UInt64(spacePages.count))
     return 2 * (count - min(count, UInt64(zones.count))) + 2 * newSpacePages
   }
 
@@ -259,7 +262,9 @@ final class FreeMap {
     precondition(pages <= fileEnd)
     // Zones that only the cut-off space made necessary were never saved.
     while let last = zones.last, last.twin.pageA >= pages {
-      availableCount -= min(availableCount, UInt64(last.unavailable.zeroCount) - min(beyond(zones.count - 1), UInt64(last.unavailable.zeroCount)))
+      availableCount -= min(
+        availableCount,
+        UInt64(last.unavailable.zeroCount) - min(beyond(zones.count - 1), UInt64(last.unavailable.zeroCount)))
       zones.removeLast()
       fileEnd = min(fileEnd, UInt64(zones.count) * geometry.zonePages)
     }
@@ -278,7 +283,9 @@ final class FreeMap {
 
   /// The changed map pages as they have to be written, with their stamp; the map takes them as saved.
   /// Returns the pages and the reference for the header. [S-3]
-  func save(generation: UInt32, attempt: UInt16, seal: MapPageSealer) -> (pages: [(UInt64, [UInt8])], root: TwinReference) {
+  func save(generation: UInt32, attempt: UInt16, seal: MapPageSealer) -> (
+    pages: [(UInt64, [UInt8])], root: TwinReference
+  ) {
     var pages: [(UInt64, [UInt8])] = []
     for zone in zones.indices where zones[zone].isChanged {
       var twin = zones[zone].twin.swapped(generation: generation, attempt: attempt)

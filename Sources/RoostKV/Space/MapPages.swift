@@ -43,7 +43,9 @@ final class FileMapPageReader: MapPageReader {
 
   private func readInto(_ page: inout [UInt8], _ offset: UInt64) throws(StoreError) -> Int {
     let result: Result<Int, StoreError> = page.withUnsafeMutableBytes { buffer in
-      do throws(StoreError) { return .success(try file.read(into: buffer, at: offset)) } catch { return .failure(error) }
+      do throws(StoreError) { return .success(try file.read(into: buffer, at: offset)) } catch {
+        return .failure(error)
+      }
     }
     return try result.get()
   }

@@ -66,8 +66,10 @@ extension PageMemory {
     try populateRun(run, layout.valueOffset + part.lowerBound..<layout.valueOffset + part.upperBound)
     let value = start + Int(layout.valueOffset + part.lowerBound)
     let seed = RunLayout.seed(storeSeed, page: run.page, salt: run.salt)
-    let expected: UInt64? = UnsafeRawBufferPointer(start: start, count: Int(layout.headBytes)).field(32 + 8 * Int(index))
-    guard expected == XXH3.hash(UnsafeRawBufferPointer(start: value, count: part.count), seed: seed &+ index &+ 1) else {
+    let expected: UInt64? = UnsafeRawBufferPointer(start: start, count: Int(layout.headBytes)).field(
+      32 + 8 * Int(index))
+    guard expected == XXH3.hash(UnsafeRawBufferPointer(start: value, count: part.count), seed: seed &+ index &+ 1)
+    else {
       throw runDamaged(run, "bytes \(part.lowerBound) to \(part.upperBound) of the value aren't what was written")
     }
     markChunkVerified(page)

@@ -174,7 +174,9 @@ final class CommitQueue: @unchecked Sendable {
 
   /// Returns when every group to `lsn` is in the file, and makes their versions visible.
   func writeOut(to lsn: UInt64) throws(StoreError) {
-    try lead { state in state.writtenLSN >= lsn } write: { (queue, groups) throws(StoreError) in
+    try lead { state in
+      state.writtenLSN >= lsn
+    } write: { (queue, groups) throws(StoreError) in
       try queue.write(groups)
       return .written
     }
@@ -184,7 +186,9 @@ final class CommitQueue: @unchecked Sendable {
   ///
   /// - Throws: `commitOutcomeUnknown` when the flush failed.
   func waitUntilDurable(_ lsn: UInt64) throws(StoreError) {
-    try lead { state in state.flushedLSN >= lsn } write: { (queue, groups) throws(StoreError) in
+    try lead { state in
+      state.flushedLSN >= lsn
+    } write: { (queue, groups) throws(StoreError) in
       try queue.writeDurably(groups)
     }
   }
@@ -192,7 +196,9 @@ final class CommitQueue: @unchecked Sendable {
   /// Flushes everything that has been written to the file so far, groups or not.
   func flushAll() throws(StoreError) {
     var isDone = false
-    try lead { _ in isDone } write: { (queue, groups) throws(StoreError) in
+    try lead { _ in
+      isDone
+    } write: { (queue, groups) throws(StoreError) in
       try queue.write(groups)
       try queue.file.flush()
       queue.monitor.withLock { queue.counters.flushes += 1 }

@@ -180,7 +180,8 @@ extension StoreCore {
   }
 
   /// The schema table's row `current`, for the header. [H-3]
-  private func tagRow(_ frozen: FrozenState, _ directory: Directory, _ roots: [TreeRoot]) throws(StoreError) -> [UInt8] {
+  private func tagRow(_ frozen: FrozenState, _ directory: Directory, _ roots: [TreeRoot]) throws(StoreError) -> [UInt8]
+  {
     guard let slot = directory.slot(named: Array("\0schema".utf8)) else { return [] }
     let key = Array("current".utf8)
     return try key.withBytes { (key) throws(StoreError) in

@@ -13,7 +13,8 @@ struct NewStore {
   }
 
   /// The header of the empty state, and the map pages it needs.
-  func initialState() throws(StoreError) -> (header: Header, freeMap: FreeMap, pages: [(page: UInt64, bytes: [UInt8])]) {
+  func initialState() throws(StoreError) -> (header: Header, freeMap: FreeMap, pages: [(page: UInt64, bytes: [UInt8])])
+  {
     let map = try FreeMap(newStore: geometry)
     let saved = map.save(
       generation: 1, attempt: attempt, seal: MapPageSealer(geometry: geometry, storeSeed: storeID.seed))

@@ -68,7 +68,8 @@ extension StoreCore {
     // The ring may have grown behind the writer; places in it stay.
     var fresh = try JournalRing(header, file: file, fileBytes: try file.size(), storeSeed: memory.storeSeed)
     let place = ring.position
-    guard let current = fresh.segments.firstIndex(where: { $0.header.firstGroup <= place && place <= $0.header.end }) else {
+    guard let current = fresh.segments.firstIndex(where: { $0.header.firstGroup <= place && place <= $0.header.end })
+    else {
       throw JournalRing.damaged("the place of the last group is in no segment", place, file)
     }
     fresh.current = current

@@ -79,7 +79,8 @@ extension WriteState {
   private func apply(_ record: GroupRecord, _ id: UInt32, _ lsn: UInt64) throws(StoreError) {
     changeCount += 1
     if case .createTable(let name) = record {
-      guard UInt64(id) >= nextTableID, id < UInt32.max, let name = validName(name), directory.slot(named: name) == nil else {
+      guard UInt64(id) >= nextTableID, id < UInt32.max, let name = validName(name), directory.slot(named: name) == nil
+      else {
         throw damagedGroup(lsn)
       }
       return insertTable(name, id)
@@ -95,7 +96,9 @@ extension WriteState {
     case .putRun(let key, let run):
       guard key.count <= core.limits.maximumKey, run.length <= RunLayout.maximumLength else { throw damagedGroup(lsn) }
       let pages = core.memory.pages(of: run)
-      guard run.page >= core.geometry.firstPage, pages.upperBound <= core.memory.fileLimit else { throw damagedGroup(lsn) }
+      guard run.page >= core.geometry.firstPage, pages.upperBound <= core.memory.fileLimit else {
+        throw damagedGroup(lsn)
+      }
       if !core.isReadOnly { try core.freeMap.hold(pages) }
       runs.append(pages)
       _ = try editor.put(key, .run(run), in: &roots[slot])

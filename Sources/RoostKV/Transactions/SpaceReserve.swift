@@ -62,7 +62,8 @@ extension StoreCore {
     }
     guard end <= memory.firstFrame else {
       throw StoreError(
-        .addressSpace, "the store would grow beyond the \(memory.firstFrame << UInt64(geometry.pageShift)) bytes of address space it has",
+        .addressSpace,
+        "the store would grow beyond the \(memory.firstFrame << UInt64(geometry.pageShift)) bytes of address space it has",
         remedy: "raise the process's limit of address space", path: file.path)
     }
     try file.grow(to: bytes)

@@ -46,8 +46,7 @@ package struct TreeCheck {
     pages += Array(repeating: 0, count: max(0, levels - pages.count))
     usedBytes += Array(repeating: 0, count: max(0, levels - usedBytes.count))
     check(root.reference, level: levels - 1, lower: nil, upper: nil)
-    if levels > 1, let page = try? memory.page(root.reference, level: levels - 1), PageHeader.count(page) < 2
-    {
+    if levels > 1, let page = try? memory.page(root.reference, level: levels - 1), PageHeader.count(page) < 2 {
       report(root.reference.page, "is a root with one child")
     }
   }

@@ -8,8 +8,7 @@ import Testing
   let folder = TemporaryDirectory()
 
   /// Runs `body` in a child on a handle of its own; the child then waits to be killed.
-  private func holder(_ mode: POSIXFile.Mode, _ body: (POSIXFile) throws(StoreError) -> Void) -> ChildProcess
-  {
+  private func holder(_ mode: POSIXFile.Mode, _ body: (POSIXFile) throws(StoreError) -> Void) -> ChildProcess {
     let ready = ReadyLine()
     defer { ready.close() }
     let path = folder.file()

@@ -86,7 +86,8 @@ import Testing
       try store.write(.relaxed) { transaction in
         let table = try transaction.table("t")
         for number in 0..<20 {
-          try transaction.put("key \((round * 7 + number) % 300)", [UInt8](repeating: UInt8(round & 255), count: 100), in: table)
+          try transaction.put(
+            "key \((round * 7 + number) % 300)", [UInt8](repeating: UInt8(round & 255), count: 100), in: table)
         }
       }
     }

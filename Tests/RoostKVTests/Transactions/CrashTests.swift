@@ -66,7 +66,8 @@ import Testing
         }
         let found = try store.read { try ReferenceStore($0) }
         let allowed = history.versions[moment.acknowledged...moment.attempted]
-        #expect(allowed.contains(found), "moment \(index): not a state from \(moment.acknowledged) to \(moment.attempted)")
+        #expect(
+          allowed.contains(found), "moment \(index): not a state from \(moment.acknowledged) to \(moment.attempted)")
         try requireSound(store, "moment \(index)")
         // The next commit works, and is there after another open.
         try store.write { try $0.put("after", "crash", in: try $0.createTableIfMissing("z")) }
@@ -79,7 +80,8 @@ import Testing
     return count
   }
 
-  @Test("[C-1] [J-4] Crash before and after every write of commits, checkpoints and large values", arguments: [false, true])
+  @Test(
+    "[C-1] [J-4] Crash before and after every write of commits, checkpoints and large values", arguments: [false, true])
   func shortHistory(_ padded: Bool) throws {
     let options = Self.options(padded: padded)
     let medium = SimulatedMedium(DiskImage(try Store.emptyFile(options)))

@@ -37,7 +37,8 @@ import Testing
     return (reference, reference, nil)
   }
 
-  @Test("Input and output errors at each call poison the store; a reopen shows a committed state",
+  @Test(
+    "Input and output errors at each call poison the store; a reopen shows a committed state",
     arguments: [DiskFault.Operation.write, .writeDurably, .flush])
   func errors(_ operation: DiskFault.Operation) throws {
     for call in 1...40 {

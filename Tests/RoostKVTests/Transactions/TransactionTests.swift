@@ -42,12 +42,15 @@ import Testing
     var options = StoreOptions()
     options.pageSize = pageSize
     let inline = pageSize / 2 - 64
-    let sizes = [0, 1, inline - 2, inline - 1, inline, inline + 1, pageSize, 65535, 65536, 65537, 1 << 20, (3 << 20) + 5]
+    let sizes = [
+      0, 1, inline - 2, inline - 1, inline, inline + 1, pageSize, 65535, 65536, 65537, 1 << 20, (3 << 20) + 5,
+    ]
     func value(_ size: Int) -> [UInt8] { (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ size) } }
     var store: Store? = try Store.open(folder.file(), options)
     for size in sizes {
       try store?.write { transaction in
-        try transaction.put([UInt8(truncatingIfNeeded: size)], value(size), in: try transaction.createTableIfMissing("\(size)"))
+        try transaction.put(
+          [UInt8(truncatingIfNeeded: size)], value(size), in: try transaction.createTableIfMissing("\(size)"))
       }
     }
     for round in 0..<2 {
@@ -69,7 +72,9 @@ import Testing
     let folder = TemporaryDirectory()
     let store = try Store.open(folder.file())
     let value = [UInt8](unsafeUninitializedCapacity: 64 << 20) { buffer, count in
-      for index in stride(from: 0, to: buffer.count, by: 4096) { buffer[index] = UInt8(truncatingIfNeeded: index >> 12) }
+      for index in stride(from: 0, to: buffer.count, by: 4096) {
+        buffer[index] = UInt8(truncatingIfNeeded: index >> 12)
+      }
       count = buffer.count
     }
     try store.write { try $0.put("large", value, in: try $0.createTable("t")) }
@@ -131,7 +136,10 @@ import Testing
 
   @Test("A cursor stays right while its transaction changes the tree around it", arguments: Seed.first(3))
   func cursorUnderChange(_ seed: Seed) throws {
-    let store = try Store.inMemory({ var options = StoreOptions(); options.pageSize = 4096; return options }())
+    let store = try Store.inMemory(
+      {
+        var options = StoreOptions(); options.pageSize = 4096; return options
+      }())
     var random = seed.generator
     try store.write { transaction in
       let table = try transaction.createTable("t")
