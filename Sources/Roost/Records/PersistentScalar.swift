@@ -172,7 +172,7 @@ extension String: PersistentScalar {
 
   public static func _$read(_ field: RecordField) -> String? {
     guard let bytes = field.bytes, field.type == .string || field.type == .url else { return nil }
-    return String(validating: bytes.bindMemory(to: UInt8.self), as: UTF8.self)
+    return String(utf8: bytes)
   }
 
   public func _$write(to writer: inout RecordWriter, at index: Int) {

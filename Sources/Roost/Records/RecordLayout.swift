@@ -22,9 +22,13 @@ package final class RecordLayout: Sendable {
 
   /// By property index; `nil` for properties that records don't hold.
   package let fields: [Field?]
+  /// The same, for writers, to whom every reference count costs. Valid as long as the layout is.
+  nonisolated(unsafe) let table: UnsafeBufferPointer<Field?>
   /// The end of the header, the nil bits and the fixed fields: where the ends of varying fields begin.
   package let fixedEnd: Int
   package let variableCount: Int
+  /// A record without a header in which every field is nil: what writers begin with.
+  let blank: [UInt8]
   /// Whether to-many relationships are fields too.
   package let isSnapshot: Bool
 
@@ -36,7 +40,7 @@ package final class RecordLayout: Sendable {
     var position = Self.headerSize + (count + 7) / 8
     var ordinal = 0
     var variables = 0
-    fields = types.map { type in
+    let fields: [Field?] = types.map { type in
       guard let type else { return nil }
       defer { ordinal += 1 }
       let place = type.width == nil ? variables : position
@@ -45,19 +49,20 @@ package final class RecordLayout: Sendable {
         type: type, width: UInt8(type.width ?? 0), nullMask: 1 << UInt8(ordinal % 8),
         nullByte: UInt32(clamping: Self.headerSize + ordinal / 8), position: UInt32(clamping: place))
     }
+    var blank = [UInt8](repeating: 0, count: position + 2 * variables)
+    for case let field? in fields { blank[Int(field.nullByte)] |= field.nullMask }
+    self.fields = fields
+    let table = UnsafeMutableBufferPointer<Field?>.allocate(capacity: max(fields.count, 1))
+    table.initialize(repeating: nil)
+    for (index, field) in fields.enumerated() { table[index] = field }
+    self.table = UnsafeBufferPointer(table)
+    self.blank = blank
     fixedEnd = position
     variableCount = variables
   }
 
-  /// The header, all nil bits set, zeros for the rest of the fixed part and for narrow ends.
-  func blank(shape: UInt32, commit: UInt64) -> [UInt8] {
-    var record = [UInt8](repeating: 0, count: fixedEnd + 2 * variableCount)
-    let header = RecordHeader(shape: shape, commit: commit)
-    record.withUnsafeMutableBytes { bytes in
-      header.store(in: bytes)
-      for case let field? in fields { bytes[Int(field.nullByte)] |= field.nullMask }
-    }
-    return record
+  deinit {
+    table.deallocate()
   }
 }
 

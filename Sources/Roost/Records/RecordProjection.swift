@@ -33,7 +33,7 @@ package final class RecordProjection: Sendable {
 
   nonisolated(unsafe) let sources: UnsafePointer<Source>
   let sourceCount: Int
-  private nonisolated(unsafe) let defaults: UnsafeRawBufferPointer
+  nonisolated(unsafe) let defaults: UnsafeRawBufferPointer
   /// What the stored records must at least hold.
   let fixedEnd: Int
   let variableCount: Int
@@ -111,14 +111,6 @@ package final class RecordProjection: Sendable {
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: max(bytes.count, 1), alignment: 1)
     memory.copyBytes(from: bytes)
     return UnsafeRawBufferPointer(memory)
-  }
-
-  /// The default of a property, as long as the projection lives.
-  func defaultField(_ source: Source) -> RecordField {
-    let bytes = source.defaultCount.map {
-      UnsafeRawBufferPointer(rebasing: defaults[source.defaultStart..<source.defaultStart + $0])
-    }
-    return RecordField(bytes: bytes, type: source.defaultType)
   }
 }
 

@@ -8,8 +8,11 @@ package struct RecordView {
   /// Where the bytes of varying fields begin.
   private let dataStart: Int
   private let isWide: Bool
+  /// Where the ends of varying fields begin.
+  private let fixedEnd: Int
   private let sources: UnsafePointer<RecordProjection.Source>
   private let sourceCount: Int
+  private let defaults: UnsafeRawBufferPointer
   private unowned(unsafe) let projection: RecordProjection
   /// The number of the commit that wrote the record.
   package let commit: UInt64
@@ -24,8 +27,10 @@ package struct RecordView {
     count = record.count
     dataStart = start
     isWide = header.isWide
+    fixedEnd = projection.fixedEnd
     sources = projection.sources
     sourceCount = projection.sourceCount
+    defaults = projection.defaults
     commit = header.commit
     self.projection = projection
   }
@@ -51,8 +56,15 @@ package struct RecordView {
   private func otherField(_ index: Int) -> RecordField {
     guard index >= 0, index < sourceCount else { return RecordField(bytes: nil, type: .coded) }
     let source = sources[index]
-    guard source.place != .absent, !isNil(source) else { return projection.defaultField(source) }
+    guard source.place != .absent, !isNil(source) else { return standIn(for: source) }
     return RecordField(bytes: variable(source), type: source.type)
+  }
+
+  /// The default, as long as the projection lives.
+  private func standIn(for source: RecordProjection.Source) -> RecordField {
+    guard let count = source.defaultCount else { return RecordField(bytes: nil, type: source.defaultType) }
+    let bytes = UnsafeRawBufferPointer(rebasing: defaults[source.defaultStart..<source.defaultStart + count])
+    return RecordField(bytes: bytes, type: source.defaultType)
   }
 
   private func isNil(_ source: RecordProjection.Source) -> Bool {
@@ -69,7 +81,7 @@ package struct RecordView {
   }
 
   private func end(_ ordinal: Int) -> Int {
-    let directory = base + projection.fixedEnd
+    let directory = base + fixedEnd
     return isWide
       ? Int(UInt32(littleEndian: directory.loadUnaligned(fromByteOffset: ordinal * 4, as: UInt32.self)))
       : Int(UInt16(littleEndian: directory.loadUnaligned(fromByteOffset: ordinal * 2, as: UInt16.self)))
@@ -85,7 +97,7 @@ package struct RecordView {
   /// The property's default, if it has one.
   func defaultField(_ index: Int) -> RecordField? {
     guard index >= 0, index < sourceCount, sources[index].defaultCount != nil else { return nil }
-    return projection.defaultField(sources[index])
+    return standIn(for: sources[index])
   }
 
   /// The entity that a relationship's identifiers are of; `nil` for attributes.
@@ -124,7 +136,7 @@ extension RecordView {
   /// A string property's UTF-8, if all of it is ASCII: then bytes compare as Swift's strings do.
   package func ascii(_ index: Int) -> UnsafeRawBufferPointer? {
     let field = field(index)
-    guard field.type == .string, let bytes = field.bytes, bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
+    guard field.type == .string, let bytes = field.bytes, bytes.isASCII else { return nil }
     return bytes
   }
 

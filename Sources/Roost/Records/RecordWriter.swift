@@ -2,13 +2,19 @@
 ///
 /// Values may come in any order; ascending is fastest. A property that was given no value is nil.
 public struct RecordWriter {
+  /// Kept alive for `fields`.
   private let layout: RecordLayout
-  private let fields: [RecordLayout.Field?]
+  private let fields: UnsafeBufferPointer<RecordLayout.Field?>
+  private let fixedEnd: Int
+  private let variableCount: Int
+  /// The record as far as it is written: always whole, with the ends of the first `settled` varying fields.
   private var record: [UInt8]
-  /// Fields of varying length, one after the other, as they came.
-  private var data: [UInt8] = []
-  /// Where each lies in `data`; the number of ranges is the layout's variable count.
-  private var ranges: [Range<Int>]
+  /// Where the bytes of varying fields begin.
+  private var dataStart: Int
+  /// Ends take four bytes.
+  private var isWide = false
+  /// How many of the varying fields have their ends: all up to the last one written.
+  private var settled = 0
 
   /// What a Codable value's own code threw while it was written, first of all.
   package private(set) var failure: RecordFailure?
@@ -18,59 +24,101 @@ public struct RecordWriter {
   /// A writer of one record, in the layout's own shape.
   package init(_ layout: RecordLayout, shape: UInt32, commit: UInt64) {
     self.layout = layout
-    fields = layout.fields
-    record = layout.blank(shape: shape, commit: commit)
-    ranges = Array(repeating: 0..<0, count: layout.variableCount)
+    fields = layout.table
+    fixedEnd = layout.fixedEnd
+    variableCount = layout.variableCount
+    record = []
+    dataStart = layout.blank.count
+    // Room for some text, so that most records take one allocation.
+    record.reserveCapacity(dataStart + 32 * layout.variableCount)
+    record.append(contentsOf: layout.blank)
+    let header = RecordHeader(shape: shape, commit: commit)
+    record.withUnsafeMutableBytes { header.store(in: $0) }
   }
 
-  /// The record. Throws what a Codable value threw, and when a field is larger than 4 GiB.
-  package consuming func finish() throws(RecordFailure) -> [UInt8] {
+  /// The record, which ends the writer's use. Throws what a Codable value threw, and when the varying fields
+  /// take more than 4 GiB.
+  package mutating func finish() throws(RecordFailure) -> [UInt8] {
     if let failure { throw failure }
-    orderData()
-    guard data.count > UInt16.max else {
-      storeEnds(UInt16.self)
-      record.append(contentsOf: data)
-      return record
-    }
-    guard data.count <= UInt32.max else { throw RecordFailure(property: nil, reason: .tooLarge) }
-    record.append(contentsOf: repeatElement(0, count: 2 * layout.variableCount))
-    record[0] |= RecordHeader.wideFlag
-    storeEnds(UInt32.self)
-    record.append(contentsOf: data)
+    settle(variableCount)
+    if isWide, dataCount <= UInt16.max { setWide(false) }
     return record
   }
 
-  /// Puts the varying fields into the layout's order, if they came in another.
-  private mutating func orderData() {
-    var end = 0
-    for range in ranges where !range.isEmpty {
-      guard range.lowerBound == end else { return reorderData() }
-      end = range.upperBound
+  /// Bytes of the varying fields.
+  private var dataCount: Int { record.count - dataStart }
+}
+
+// MARK: - Varying fields
+
+extension RecordWriter {
+  /// Gives every varying field up to the one numbered `count` an end: those not written are empty.
+  private mutating func settle(_ count: Int) {
+    let end = dataCount
+    while settled < count {
+      storeEnd(end, of: settled)
+      settled += 1
     }
-    if end != data.count { reorderData() }
   }
 
-  private mutating func reorderData() {
-    var ordered: [UInt8] = []
-    for index in ranges.indices {
-      let start = ordered.count
-      ordered += data[ranges[index]]
-      ranges[index] = start..<ordered.count
-    }
-    data = ordered
-  }
-
-  private mutating func storeEnds<End: FixedWidthInteger & BitwiseCopyable>(_ type: End.Type) {
-    let start = layout.fixedEnd
+  private mutating func storeEnd(_ end: Int, of ordinal: Int) {
+    let place = fixedEnd + ordinal * (isWide ? 4 : 2)
     record.withUnsafeMutableBytes { bytes in
-      var end = 0
-      for (index, range) in ranges.enumerated() {
-        end += range.count
+      if isWide {
         bytes.storeBytes(
-          of: End(truncatingIfNeeded: end).littleEndian, toByteOffset: start + index * MemoryLayout<End>.size,
-          as: End.self)
+          of: UInt32(truncatingIfNeeded: end).littleEndian, toByteOffset: place, as: UInt32.self)
+      } else {
+        bytes.storeBytes(
+          of: UInt16(truncatingIfNeeded: end).littleEndian, toByteOffset: place, as: UInt16.self)
       }
     }
+  }
+
+  private func end(of ordinal: Int) -> Int {
+    let place = fixedEnd + ordinal * (isWide ? 4 : 2)
+    return record.withUnsafeBytes { bytes in
+      isWide
+        ? Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self)))
+        : Int(UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt16.self)))
+    }
+  }
+
+  /// Makes the ends take four bytes, or two.
+  private mutating func setWide(_ wide: Bool) {
+    let ends = (0..<settled).map { end(of: $0) }
+    let start = fixedEnd + variableCount * (wide ? 4 : 2)
+    record.replaceSubrange(
+      fixedEnd..<dataStart, with: repeatElement(0, count: start - fixedEnd))
+    dataStart = start
+    isWide = wide
+    record[0] = wide ? RecordHeader.format | RecordHeader.wideFlag : RecordHeader.format
+    for (ordinal, end) in ends.enumerated() { storeEnd(end, of: ordinal) }
+  }
+
+  /// Puts `content` where the varying field's bytes are, or go.
+  private mutating func put(_ content: UnsafeRawBufferPointer, _ ordinal: Int) {
+    guard dataCount + content.count <= Int(UInt32.max) else {
+      if failure == nil { failure = RecordFailure(property: nil, reason: .tooLarge) }
+      return
+    }
+    if !isWide, dataCount + content.count > UInt16.max { setWide(true) }
+    if ordinal >= settled {
+      settle(ordinal)
+      record.append(contentsOf: content)
+      storeEnd(dataCount, of: ordinal)
+      settled = ordinal + 1
+    } else {
+      replace(content, ordinal)
+    }
+  }
+
+  /// The same for a field that others were written behind.
+  private mutating func replace(_ content: UnsafeRawBufferPointer, _ ordinal: Int) {
+    let start = ordinal == 0 ? 0 : end(of: ordinal - 1)
+    let stop = end(of: ordinal)
+    record.replaceSubrange(dataStart + start..<dataStart + stop, with: content)
+    let growth = content.count - (stop - start)
+    for later in ordinal..<settled { storeEnd(end(of: later) + growth, of: later) }
   }
 }
 
@@ -115,7 +163,12 @@ extension RecordWriter {
   public mutating func null(at index: Int) {
     guard let field = field(at: index) else { return }
     record[Int(field.nullByte)] |= field.nullMask
-    guard field.isFixed else { return ranges[Int(field.position)] = 0..<0 }
+    guard field.isFixed else {
+      if Int(field.position) < settled {
+        replace(UnsafeRawBufferPointer(start: nil, count: 0), Int(field.position))
+      }
+      return
+    }
     for place in 0..<Int(field.width) { record[Int(field.position) + place] = 0 }
   }
 }
@@ -159,9 +212,7 @@ extension RecordWriter {
   mutating func variable(_ content: UnsafeRawBufferPointer, at index: Int) {
     guard let field = field(at: index), !field.isFixed else { return mismatch(at: index) }
     record[Int(field.nullByte)] &= ~field.nullMask
-    let start = data.count
-    data.append(contentsOf: content)
-    ranges[Int(field.position)] = start..<data.count
+    put(content, Int(field.position))
   }
 
   /// Copies a field, of this layout's type, from another record.

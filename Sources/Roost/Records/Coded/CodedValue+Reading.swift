@@ -167,7 +167,7 @@ private struct CodedParser {
 
   private mutating func text(_ count: UInt64) throws(CodedError) -> String {
     let bytes = try take(count)
-    guard let text = String(validating: bytes.bindMemory(to: UInt8.self), as: UTF8.self) else {
+    guard let text = String(utf8: bytes) else {
       throw CodedError("text isn't UTF-8")
     }
     return text
