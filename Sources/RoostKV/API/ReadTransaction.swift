@@ -6,7 +6,7 @@ public struct ReadTransaction: ~Copyable, ReadOperations, @unchecked Sendable {
   private let snapshot: Snapshot
 
   init(_ core: StoreCore) throws(StoreError) {
-    if core.isClosed { throw core.closedError() }
+    try core.requireOpen()
     snapshot = Snapshot(core)
   }
 

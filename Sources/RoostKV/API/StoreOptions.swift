@@ -31,6 +31,9 @@ public struct StoreOptions: Sendable {
   public var memoryBound: Int?
   /// The file never grows beyond this many bytes; `nil`: only the disk limits it.
   public var sizeLimit: UInt64?
+  /// Opens a store whose journal has lost a transaction that was on the disk, up to that one: later ones are given up, though
+  /// they were acknowledged. Otherwise such an open throws `.journalDamaged`.
+  public var opensUpToJournalGap = false
   /// How long to wait for another process's writer lock at open, and for this process's writers in `write`.
   public var lockTimeout: Duration = .seconds(5)
   /// Bytes of address space to reserve for the file and changed pages; a store can't grow beyond it.

@@ -40,7 +40,7 @@ public struct StoreStatistics: Sendable, Equatable {
 extension StoreCore {
   func statistics() throws(StoreError) -> StoreStatistics {
     try requireOpen()
-    _ = writerLock.acquire()
+    try acquireForUpkeep()
     defer { writerLock.release() }
     let visible = commits.visible, pins = commits.allPins, counters = commits.statistics
     let free = isReadOnly ? 0 : freeMap.availableCount

@@ -10,7 +10,7 @@ struct StoreCheck {
 
   static func run(_ core: StoreCore) throws(StoreError) -> CheckReport {
     try core.requireOpen()
-    _ = core.writerLock.acquire()
+    try core.acquireForUpkeep()
     defer { core.writerLock.release() }
     // What is checked must not be half taken in.
     if !core.isReadOnly, !core.isInMemory { try core.settleForCheck() }

@@ -125,16 +125,14 @@ struct JournalReader {
     return true
   }
 
-  /// Throws `.journalDamaged` when a group that was known to be flushed is missing. [J-4]
-  mutating func checkTail() throws(StoreError) {
-    if let lsn = try newestBehindGap() {
-      throw JournalRing.damaged(
-        "transaction \(nextLSN) is missing, though it was on the disk when transaction \(lsn) was written",
-        ring.position, ring.file)
-    }
+  /// The error for a missing group that was known to be flushed. [J-4]
+  func gap(_ lsn: UInt64) -> StoreError {
+    JournalRing.damaged(
+      "transaction \(nextLSN) is missing, though it was on the disk when transaction \(lsn) was written",
+      ring.position, ring.file)
   }
 
-  /// The greatest LSN of a group that shows the first missing one to have been flushed.
+  /// The greatest LSN of a group that shows the first missing one to have been flushed. [J-4]
   mutating func newestBehindGap() throws(StoreError) -> UInt64? {
     var newest: UInt64?
     var hashed: UInt64 = 0

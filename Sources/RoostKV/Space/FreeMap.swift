@@ -319,6 +319,13 @@ final class FreeMap {
     }
   }
 
+  /// Whether no page that the newest state reaches can be allocated.
+  var isConsistent: Bool {
+    zones.allSatisfy { zone in
+      zip(zone.reachable.words, zone.unavailable.words).allSatisfy { $0 & ~$1 == 0 }
+    }
+  }
+
   /// The pages of the map itself, for the integrity check.
   var ownPages: [UInt64] { (spacePages + zones.map(\.twin)).flatMap { [$0.pageA, $0.pageB] } }
 

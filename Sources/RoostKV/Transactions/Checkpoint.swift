@@ -4,7 +4,7 @@ extension StoreCore {
   func checkpoint(closing: Bool = false) throws(StoreError) {
     if isInMemory { return }
     while true {
-      _ = writerLock.acquire()
+      try acquireForUpkeep()
       if checkpoints.isIdle { break }
       writerLock.release()
       checkpoints.waitUntilIdle()
@@ -160,6 +160,7 @@ extension StoreCore {
     checkpoints.didFinish()
     try reclaim()
     try recycleSegments()
+    assert(freeMap.isConsistent, "a page is both free and reachable")
   }
 
   /// Replaces references to frames that have a place in the file, in a new version of the same state. Published frames are

@@ -66,5 +66,7 @@ extension StoreCore {
 
   func requireOpen() throws(StoreError) {
     if isClosed { throw closedError() }
+    guard forkCount == ForkCount.current else { throw .forked(path: file.path) }
+  }
   }
 }

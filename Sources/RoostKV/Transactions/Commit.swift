@@ -48,12 +48,17 @@ extension StoreCore {
   }
 
   private func requireWritable() throws(StoreError) {
-    if isClosed { throw closedError() }
+    try requireOpen()
     if isReadOnly {
       throw StoreError(
         .readOnly, "the store was opened for reading only", remedy: "open it with access .readWrite", path: file.path)
     }
     if let poison = commits.poison { throw poison }
+  }
+
+  /// The writer lock for something that is no transaction; not for ever, since the caller's own transaction may hold it.
+  func acquireForUpkeep() throws(StoreError) {
+    guard writerLock.acquire(timeout: options.lockTimeout.nanoseconds) else { throw lockTimeout() }
   }
 
   private func lockTimeout() -> StoreError {

@@ -45,6 +45,7 @@ extension StoreCore {
         }
         for pages in core.ring.pages(core.geometry) { try core.freeMap.hold(pages) }
         try core.replayJournal()
+        if core.mustCheckpoint { try core.checkpoint() }
         return core
       } catch {
         file.unlockForWriting()

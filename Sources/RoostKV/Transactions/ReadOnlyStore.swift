@@ -44,7 +44,7 @@ extension StoreCore {
 
   /// Takes in what the writer has committed since.
   func refresh() throws(StoreError) {
-    _ = writerLock.acquire()
+    try acquireForUpkeep()
     defer { writerLock.release() }
     for attempt in 1... {
       do throws(StoreError) {

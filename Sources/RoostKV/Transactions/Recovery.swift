@@ -11,10 +11,17 @@ extension StoreCore {
       commit = group.commit
       journalBytes += UInt64(bytes.count)
     }
-    try reader.checkTail()
+    let behindGap = try reader.newestBehindGap()
+    if let behindGap, !options.opensUpToJournalGap || isReadOnly { throw reader.gap(behindGap) }
     ring = reader.ring
     nextLSN = reader.nextLSN
     chain = reader.chain
+    if let behindGap {
+      // Groups behind the gap must never again look like ones of this journal. [J-8]
+      nextLSN = behindGap + 1
+      chain = runtime.randomSeed()
+      mustCheckpoint = true
+    }
     unproven = (unproven ?? []) + found
     guard state.hasChanges || commit != appended.commit else { return }
     let version = try takeOver(state, commit: commit)

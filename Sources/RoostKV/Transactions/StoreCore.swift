@@ -17,6 +17,8 @@ final class StoreCore: @unchecked Sendable {
   let limits: TreeLimits
   /// The writer's session, named in every group and run. [J-2, V-1]
   let session: UInt64
+  /// Forks of this process before the store was opened; a child must not use its parent's store.
+  let forkCount = ForkCount.current
 
   let writerLock: WriterLock
   let commits: CommitQueue
@@ -52,6 +54,8 @@ final class StoreCore: @unchecked Sendable {
   /// Groups found at open of which it is not known that they are on the disk; `nil` once they are. [O-4]
   var unproven: [JournalReader.Found]? = []
   var isClosed = false
+  /// The journal has been given up behind a gap; nothing is written before a checkpoint says so.
+  var mustCheckpoint = false
   var isLetGo = false
   /// Generations that a read-only store tells the writer about.
   var pinnedGenerations: Set<UInt32> = []
