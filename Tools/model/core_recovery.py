@@ -1,4 +1,5 @@
 """What is on the disk of the core model, and what open makes of it: [O-1], [O-3], [J-2], [J-4]."""
+
 from collections import namedtuple
 
 ROT = 'rot'

@@ -423,7 +423,8 @@ class Model:
 
 BASE = [
     ('one segment, another comes', dict(commits=3, changes=1)),
-    ('two segments, one goes', dict(linked=2, commits=3, changes=1)),
+    ('two segments, one goes', dict(linked=2, commits=3, changes=1, rots=0)),
+    ('two segments, rot', dict(linked=2, commits=2, changes=1)),
     ('runs, two crashes', dict(runs=True, rots=0, changes=1, commits=3, crashes=2, checkpoints=0)),
     ('a reader that looks in the next segment alone', dict(narrow=True, rots=0, changes=1)),
 ]

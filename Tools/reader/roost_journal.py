@@ -41,19 +41,23 @@ def damaged(why):
 # Segments
 
 
-def read_segment(file, seed, offset):
-    """[J-1] The valid copy of a segment header with the greater sequence."""
+def read_segment(file, seed, page_size, offset):
+    """[J-1] The valid copy of a segment header with the greater sequence. Valid has a length that can be."""
+    first = offset == header_end(page_size)
     found = []
     for copy in SEGMENT_COPIES:
         data = file.read(offset + copy, 64)
         if len(data) < 64 or data[:8] != SEGMENT_MAGIC:
             continue
         where, length, following, sequence, _, _, checksum = struct.unpack_from('<7Q', data, 8)
-        if where == offset and checksum == hash64(data[:56], (seed + offset) & MASK64):
+        if where != offset or checksum != hash64(data[:56], (seed + offset) & MASK64):
+            continue
+        whole_pages = offset % page_size == 0 and length % page_size == 0 and length > GROUP_AREA
+        if (length == FIRST_SEGMENT_LENGTH if first else whole_pages) and offset + length <= file.length:
             found.append((sequence, length, following))
     if not found:
         raise damaged(f'the segment at {offset} has no readable header')
-    sequence, length, following = max(found)
+    sequence, length, following = max(found, key=lambda copy: copy[0])
     return Segment(offset, length, following, sequence, len(found))
 
 
@@ -62,14 +66,7 @@ def read_ring(file, seed, page_size):
     first = header_end(page_size)
     ring, at = [], first
     while True:
-        segment = read_segment(file, seed, at)
-        unit_ok = (
-            segment.length == FIRST_SEGMENT_LENGTH
-            if at == first
-            else (segment.length % page_size == 0 and at % page_size == 0 and segment.length > GROUP_AREA)
-        )
-        if not unit_ok or at + segment.length > file.length:
-            raise damaged(f'the segment at {at} has length {segment.length}')
+        segment = read_segment(file, seed, page_size, at)
         ring.append(segment)
         at = segment.next
         if at == first:
