@@ -50,8 +50,8 @@ extension StoreCore {
   }
 
   func letGo() {
-    guard !isLetGo else { return }
-    isLetGo = true
+    guard ownsFile else { return }
+    ownsFile = false
     if isReadOnly {
       for generation in pinnedGenerations { file.unpin(generation: UInt64(generation)) }
     } else if !isInMemory {
@@ -67,6 +67,5 @@ extension StoreCore {
   func requireOpen() throws(StoreError) {
     if isClosed { throw closedError() }
     guard forkCount == ForkCount.current else { throw .forked(path: file.path) }
-  }
   }
 }

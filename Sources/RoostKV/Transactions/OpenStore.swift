@@ -29,7 +29,11 @@ extension StoreCore {
     _ file: any StorageFile, _ options: StoreOptions, _ runtime: any Runtime
   ) throws(StoreError) -> StoreCore {
     do throws(StoreError) {
-      if options.access == .readOnly { return try openReader(file, options, runtime) }
+      if options.access == .readOnly {
+        let core = try openReader(file, options, runtime)
+        core.ownsFile = true
+        return core
+      }
       try file.lockForWriting(timeout: options.lockTimeout)
       do throws(StoreError) {
         let (header, slot) = try HeaderSlots(file).newest()
@@ -46,6 +50,7 @@ extension StoreCore {
         for pages in core.ring.pages(core.geometry) { try core.freeMap.hold(pages) }
         try core.replayJournal()
         if core.mustCheckpoint { try core.checkpoint() }
+        core.ownsFile = true
         return core
       } catch {
         file.unlockForWriting()
@@ -104,10 +109,12 @@ extension StoreCore {
     try file.grow(to: new.geometry.offset(map.fileEnd))
     memory.fileLimit = map.fileEnd
     let ring = JournalRing(newAt: new.geometry.headerBytes, file: file, storeSeed: memory.storeSeed)
-    return StoreCore(
+    let core = StoreCore(
       OpenedParts(
         file: file, runtime: runtime, options: options, header: header, memory: memory, isInMemory: true,
         session: runtime.randomSeed(), freeMap: map, ring: ring, tables: .empty, headerSlot: 0))
+    core.ownsFile = true
+    return core
   }
 }
 

@@ -56,7 +56,8 @@ final class StoreCore: @unchecked Sendable {
   var isClosed = false
   /// The journal has been given up behind a gap; nothing is written before a checkpoint says so.
   var mustCheckpoint = false
-  var isLetGo = false
+  /// Whether the file is closed with the store: from a successful open to its end.
+  var ownsFile = false
   /// Generations that a read-only store tells the writer about.
   var pinnedGenerations: Set<UInt32> = []
   /// Frames that have a page of the file, and are still referred to by their frame number.

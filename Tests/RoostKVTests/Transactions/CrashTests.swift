@@ -115,7 +115,7 @@ import Testing
       try step(medium, &history, acknowledges: true, nil) { try store.close() }
     }
     let count = try judge(history, options, limit: 24, seed: 1)
-    #expect(count > 150)
+    #expect(count > 100)
   }
 
   @Test("[C-9] Crash before and after every write of a large transaction")
@@ -172,6 +172,6 @@ import Testing
       try step(medium, &history, acknowledges: true, nil) { try store.close() }
     }
     let count = try judge(history, options, limit: 8, seed: 3)
-    #expect(count > 150)
+    #expect(count > 100)
   }
 }
