@@ -20,7 +20,7 @@ extension Command {
   private static func dumpStore(_ arguments: Arguments, _ output: Output) throws -> ExitCode {
     let progress = Progress("dumping: entries")
     try openForReading(arguments.positionals[0]).read { store in
-      var names = try store.tableNames()
+      var names = try store.allTableNames()
       if arguments.positionals.count > 1 {
         names = [try store.table(arguments.positionals[1]).name]
       }

@@ -62,7 +62,7 @@ struct TableSummary {
 func summarizeTables(of store: Store) throws -> [TableSummary] {
   try store.read { transaction in
     var tables: [TableSummary] = []
-    for name in try transaction.tableNames() {
+    for name in try transaction.allTableNames() {
       tables.append(TableSummary(name: name, count: try transaction.count(transaction.table(name))))
     }
     return tables

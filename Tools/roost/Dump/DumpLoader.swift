@@ -25,7 +25,7 @@ struct DumpLoader {
   func load(into path: String) throws -> Result {
     let store = try openForWriting(path)
     let result = try store.write { (transaction: inout WriteTransaction) in
-      guard try transaction.tableNames().isEmpty else {
+      guard try transaction.allTableNames().isEmpty else {
         throw ToolError(
           .inputRefused, "\(path) has tables already: a dump is loaded into a new or an empty store")
       }
