@@ -98,6 +98,17 @@ var products: [Product] = [
   targets.append(
     .target(name: "SwiftData", dependencies: ["Roost"], path: "Sources/SwiftDataShim", swiftSettings: common))
   products.append(.library(name: "SwiftData", targets: ["SwiftData"]))
+
+  // The tutorial's code as it stands, in Swift 5 mode; in Swift 6 mode with `static let`.
+  for (mode, version) in [("5", SwiftLanguageMode.v5), ("6", .v6)] {
+    targets.append(
+      .executableTarget(
+        name: "Tutorial\(mode)", dependencies: ["SwiftData"], path: "Tests/Fixtures/Tutorial\(mode)",
+        swiftSettings: strict + [.swiftLanguageMode(version)]))
+    for target in targets where target.name == "RoostTests" {
+      target.dependencies.append(.target(name: "Tutorial\(mode)"))
+    }
+  }
 #endif
 
 let package = Package(
