@@ -72,6 +72,6 @@ struct Invocation {
       return print("It is not there yet; `habits add` makes it.")
     }
     let habits = try HabitList(configuration).all()
-    print("\(habits.count) habits, \(habits.count(where: \.doneToday)) of them done today.")
+    print("\(habits.count) \(habits.count == 1 ? "habit" : "habits"), \(habits.count(where: \.doneToday)) of them done today.")
   }
 }

@@ -156,6 +156,6 @@ extension RoostError {
   package static func schemaDamaged(_ what: String) -> RoostError {
     RoostError(
       .schemaDamaged, "The store's schema can't be read: \(what)",
-      remedy: "check the store with the roost tool, and salvage it or restore a backup")
+      remedy: "check the store with the roost tool, and restore a backup")
   }
 }

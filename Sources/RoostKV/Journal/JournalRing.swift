@@ -59,7 +59,7 @@ struct JournalRing {
   static func damaged(_ why: String, _ offset: UInt64, _ file: any StorageFile) -> StoreError {
     StoreError(
       .journalDamaged, "the journal can't be used: \(why)",
-      remedy: "restore the file from a backup, or recover what is readable with `roost salvage`", path: file.path,
+      remedy: "restore the file from a backup", path: file.path,
       offset: offset)
   }
 

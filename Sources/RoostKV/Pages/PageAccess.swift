@@ -99,7 +99,7 @@ extension StoreError {
   static func damaged(_ page: PageNumber, _ problem: String) -> StoreError {
     StoreError(
       .pageDamaged, "Page \(page) \(problem)",
-      remedy: "restore a backup, or salvage what can be read into a new store", page: page)
+      remedy: "restore the file from a backup", page: page)
   }
 
   /// A page that passed verification and has changed since, or was made wrong.

@@ -338,4 +338,4 @@ final class FreeMap {
   }
 }
 
-let damageRemedy = "restore the file from a backup, or recover what is readable with `roost salvage`"
+let damageRemedy = "restore the file from a backup"

@@ -158,7 +158,7 @@ struct HeaderSlots {
     guard size >= needed else {
       throw StoreError(
         .truncated, "the file has \(size) bytes, and its header says \(needed)",
-        remedy: "restore the file from a backup, or recover what is readable with `roost salvage`", path: file.path)
+        remedy: "restore the file from a backup", path: file.path)
     }
     return newest
   }
