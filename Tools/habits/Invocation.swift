@@ -72,6 +72,7 @@ struct Invocation {
       return print("It is not there yet; `habits add` makes it.")
     }
     let habits = try HabitList(configuration).all()
-    print("\(habits.count) \(habits.count == 1 ? "habit" : "habits"), \(habits.count(where: \.doneToday)) of them done today.")
+    let noun = habits.count == 1 ? "habit" : "habits"
+    print("\(habits.count) \(noun), \(habits.count(where: \.doneToday)) of them done today.")
   }
 }
