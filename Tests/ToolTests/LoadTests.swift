@@ -117,4 +117,40 @@ import Testing
     #expect(try load("more\tlines\n").status == 0)
     #expect(try entries().count == batches * 10 + 1)
   }
+
+  /// Kills a load wherever it happens to be, several times over the same store.
+  @Test(arguments: [1, 2, 3] as [UInt64])
+  func killAnywhereLeavesWholeBatches(_ seed: UInt64) throws {
+    var random = Seeded(seed)
+    let lines = (0..<30_000).map { "\(String($0 + 100_000))\tvalue \($0)\n" }
+    let file = try folder.write(Array(lines.joined().utf8), to: "lines")
+    var least = 0
+    for round in 0..<4 {
+      let process = try roost.makeProcess(["load", store, "t", "--tsv", file, "--batch", "70"])
+      let printed = folder.path("printed")
+      try folder.write([], to: "printed")
+      process.standardOutput = FileHandle(forWritingAtPath: printed)
+      try process.run()
+      usleep(UInt32.random(in: 5_000...150_000, using: &random))
+      // The last round gets as far as a commit, however slow the machine.
+      while round == 3, process.isRunning, try folder.read("printed").isEmpty { usleep(1000) }
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+      let announced = String(decoding: try folder.read("printed"), as: UTF8.self).components(separatedBy: "\n")
+        .dropLast().filter { $0.hasPrefix("committed ") }.count
+      least = max(least, min(announced * 70, lines.count))
+      guard FileManager.default.fileExists(atPath: store) else { continue }
+      let check = try roost.run(["check", store], in: folder)
+      #expect(check.status == 0, "seed \(seed), round \(round): \(check.text)")
+      guard try Store.open(store, StoreOptions(access: .readOnly)).read({ try $0.tableIfPresent("t") }) != nil else {
+        #expect(least == 0)
+        continue
+      }
+      let keys = try entries().map { String(decoding: $0.key, as: UTF8.self) }
+      #expect(keys.count >= least, "seed \(seed), round \(round)")
+      #expect(keys.count % 70 == 0 || keys.count == lines.count, "seed \(seed), round \(round)")
+      #expect(keys.first == "100000" && keys.last == String(99_999 + keys.count), "seed \(seed), round \(round)")
+    }
+    #expect(least > 0)
+  }
 }

@@ -151,4 +151,20 @@ private enum LibraryPlan: SchemaMigrationPlan {
     #expect(text.contains("  (shape "))
     #expect(try roost.run(["records", store, "Magazine"], in: folder).status == 4)
   }
+
+  @Test func aSchemaThatMakesNoSenseIsAProblem() throws {
+    let engine = try Store.open(store)
+    try engine.write { transaction in
+      let table = try transaction.table("\u{0}schema")
+      try transaction.put("current", [0xFF], in: table)
+    }
+    try engine.close()
+    let check = try roost.run(["check", store], in: folder)
+    #expect(check.status == 1)
+    #expect(check.text.hasPrefix("schema: "))
+    #expect(try roost.run(["schema", store], in: folder).status == 5)
+    let info = try roost.run(["info", store], in: folder)
+    #expect(info.status == 0)
+    #expect(info.text.contains("schema state      damaged: "))
+  }
 }

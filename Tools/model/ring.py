@@ -13,8 +13,8 @@ from explorer import TORN, Violation, checksum, images, kept_and_lost, put, seen
 MUTANTS = {
     'header_unflushed': '[J-1] a new segment is linked before its own header is durable',
     'used_after_one': '[J-1] a segment is used, or reused, after the first copy of the changed link',
+    'no_sweep': '[O-4] groups that recovery dropped stay as they are',
     'not_levelled': '[O-4] copies that a crash left unequal stay so at open',
-    'no_zeroing': '[J-3] a place that is passed over keeps what lay there',
     'literal_position': "[J-3] the first group is looked for at the header's position alone",
     'enter_needed': '[J-7] a segment is entered although a header needs a later part of it',
     'insert_anywhere': '[J-7] a segment is put behind any other',
@@ -38,22 +38,25 @@ Memory = namedtuple(
     'lsn chain position durable session ring spare seqs header old frozen phase slot closing change groups',
 )
 Change = namedtuple('Change', 'kind segments at link copy')  # a change, under way, of the link of `at`
-State = namedtuple('State', 'disk pending memory acknowledged left')
+State = namedtuple('State', 'disk pending memory allowed left')
+"""`allowed`: (LSN, chain) of the states that recovery may find, the last acknowledged one first."""
 Left = namedtuple('Left', 'commits checkpoints changes crashes rots')
-Recovered = namedtuple('Recovered', 'answer last chain position groups ring header slot greatest')
+Recovered = namedtuple('Recovered', 'answer last chain position groups ring header slot greatest dropped')
+"""`dropped`: places of groups with the missing LSN or a greater one."""
 
 
 class Model:
     """Bounds are counts of events in a history. `narrow`: a reader looks in the next segment alone.
     `linked`: segments in the ring at first. `runs`: groups may be hollow.
+    `zeroing`: a writer zeroes a place that it passes over.
     """
 
     def __init__(
         self, mutant=None, cells=2, commits=4, checkpoints=1, changes=2, crashes=1, rots=1, segments=2,
-        narrow=False, runs=False, linked=1,
+        narrow=False, runs=False, linked=1, zeroing=True,
     ):  # fmt: skip
         self.mutant, self.cells, self.places = mutant, cells, range(segments)
-        self.narrow, self.runs = narrow, runs
+        self.narrow, self.runs, self.zeroing = narrow, runs, zeroing
         self.left = Left(commits, checkpoints, changes, crashes, rots)
         self.span, self.linked = 2 + cells, linked
         self.known = {}
@@ -65,7 +68,7 @@ class Model:
             disk += (Link(1, (place + 1) % self.linked),) * 2 + (0,) * self.cells
         disk += (PAGES,) * (self.span * len(spare))
         memory = Memory(1, 0, (0, 0), 0, 0, ring, spare, 1, header, None, None, None, 0, False, None, ())
-        return State(disk, ((),) * len(disk), memory, 0, self.left)
+        return State(disk, ((),) * len(disk), memory, ((0, 0),), self.left)
 
     # Cells of the disk: two slots, then for each segment two link copies and the cells of groups.
 
@@ -90,7 +93,7 @@ class Model:
         slot = max(slots)[1]
         header, ring = view[slot], self._ring(view)
         if ring is None or header.position[0] not in ring:
-            return Recovered('damaged', *[None] * 8)
+            return Recovered('damaged', *[None] * 9)
         chained = self._chained(view, ring, header)
         durable = max([group.durable for group, _ in chained] + [header.start - 1])
         last, chain, position, groups = header.start - 1, header.chain, header.position, []
@@ -99,16 +102,17 @@ class Model:
                 break
             last, chain, position = group.lsn, group.sum, (place[0], place[1] + group.size)
             groups.append((group.lsn, *place, group.size))
-        greatest, gap = last, False
+        greatest, gap, dropped = last, False, []
         for place in [position[0]] if self.mutant == 'scan_one' else ring:  # [J-4]
             for index in range(self.cells):
                 group = self.group(view, place, index)
+                if group and group.lsn > last:
+                    dropped.append((place, index))
                 if group and group.lsn > last + 1:
                     greatest = max(greatest, group.lsn)
                     gap |= group.durable > last
-        return Recovered(
-            'gap' if gap else 'ok', last, chain, position, tuple(groups), ring, header, slot, greatest
-        )
+        answer, groups, dropped = 'gap' if gap else 'ok', tuple(groups), tuple(dropped)
+        return Recovered(answer, last, chain, position, groups, ring, header, slot, greatest, dropped)
 
     def _ring(self, view):
         ring, place = [], 0
@@ -158,8 +162,10 @@ class Model:
         result = self.recover(view)
         if result.answer != 'ok':
             raise Violation(event, f'open says {result.answer}')
-        if not state.acknowledged <= result.last < state.memory.lsn:
-            raise Violation(event, f'recovered LSN {result.last}, acknowledged {state.acknowledged}')
+        if (result.last, result.chain) not in state.allowed:
+            allowed = [lsn for lsn, _ in state.allowed]
+            which = 'another group of ' if result.last in allowed else ''
+            raise Violation(event, f'recovered {which}LSN {result.last}, allowed {allowed}')
         return result
 
     def judge_loss(self, state, view, lost, event):
@@ -174,12 +180,20 @@ class Model:
 
     def reopen(self, state, view, result, left):
         """[O-4, O-5] The writer after recovery, with its repairs done and flushed."""
-        disk = list(view)
+        pending = ((),) * len(view)
+        for place in result.ring if self.mutant != 'not_levelled' else ():
+            copies = self.copy(place, 0), self.copy(place, 1)
+            newest = max(view[copy] for copy in copies if isinstance(view[copy], Link))
+            for copy in copies:
+                pending = wrote(pending, copy, newest)
+        if result.answer == 'ok' and self.mutant != 'no_sweep':
+            for place in result.dropped:
+                pending = wrote(pending, self.cell(*place), 0)
+            for image in images(view, pending):
+                if self.recover(image)[:3] != result[:3]:
+                    raise Violation('power cut during open', 'the second open finds another state')  # [O-6]
+        disk = list(seen(view, pending))
         disk[1 - result.slot] = disk[result.slot]
-        if self.mutant != 'not_levelled':
-            for place in result.ring:
-                both = slice(self.copy(place, 0), self.copy(place, 2))
-                disk[both] = [max(c for c in disk[both] if isinstance(c, Link))] * 2
         header, last, chain, groups = result.header, result.last, result.chain, result.groups
         if result.answer == 'gap' and self.mutant != 'gap_goes_on':  # [J-8]
             last, chain, groups = result.greatest, checksum(('gap', state.memory.session)), ()
@@ -191,7 +205,7 @@ class Model:
             last + 1, chain, result.position, last, state.memory.session + 1, result.ring, spare, seqs,
             header, None, None, None, 0, False, None, groups,
         )  # fmt: skip
-        return State(tuple(disk), ((),) * len(disk), memory, last, left)
+        return State(tuple(disk), ((),) * len(disk), memory, ((last, chain),), left)
 
     # Where the writer may go
 
@@ -243,9 +257,9 @@ class Model:
         yield from self.faults(state)
 
     def flush(self, state):
-        last = state.memory.lsn - 1
-        disk = seen(state.disk, state.pending)
-        return State(disk, ((),) * len(disk), state.memory._replace(durable=last), last, state.left)
+        disk, memory = seen(state.disk, state.pending), state.memory
+        memory = memory._replace(durable=memory.lsn - 1)
+        return State(disk, ((),) * len(disk), memory, state.allowed[-1:], state.left)
 
     def reuse(self, state, place, contents):
         pending = state.pending
@@ -266,7 +280,7 @@ class Model:
                 pending = wrote(pending, self.cell(place[0], place[1] + 1), Rest(group.sum))
             passed = memory.position
             if place != passed and passed[1] < self.cells and passed not in self.needed(memory)[0]:
-                if self.mutant != 'no_zeroing':
+                if self.zeroing:
                     pending = wrote(pending, self.cell(*passed), 0)
             after = memory._replace(
                 lsn=memory.lsn + 1,
@@ -275,7 +289,10 @@ class Model:
                 groups=memory.groups + ((memory.lsn, *place, size),),
             )
             yield f'group {memory.lsn} of {size} cells at {SEGMENTS[place[0]]}{place[1]}', state._replace(
-                pending=pending, memory=after, left=left._replace(commits=left.commits - 1)
+                pending=pending,
+                memory=after,
+                allowed=state.allowed + ((memory.lsn, group.sum),),
+                left=left._replace(commits=left.commits - 1),
             )
 
     def freezes(self, state):
@@ -425,20 +442,25 @@ BASE = [
     ('one segment, another comes', dict(commits=3, changes=1)),
     ('two segments, one goes', dict(linked=2, commits=3, changes=1, rots=0)),
     ('two segments, rot', dict(linked=2, commits=2, changes=1)),
-    ('runs, two crashes', dict(runs=True, rots=0, changes=1, commits=3, crashes=2, checkpoints=0)),
+    ('runs, two crashes', dict(linked=2, runs=True, rots=0, changes=0, commits=3, crashes=2)),
+    (
+        'runs, three crashes, no place zeroed',
+        dict(zeroing=False, linked=2, runs=True, rots=0, changes=0, checkpoints=0, crashes=3),
+    ),
     ('a reader that looks in the next segment alone', dict(narrow=True, rots=0, changes=1)),
 ]
 LONG = [
     ('both ways', dict(commits=4)),
     ('three segments', dict(segments=3, linked=2, commits=5, changes=2)),
     ('three segments, runs, two crashes', dict(segments=3, commits=5, runs=True, crashes=2)),
+    ('runs, no place zeroed', dict(zeroing=False, linked=2, runs=True, rots=0, changes=1, crashes=3)),
     ('longer segments', dict(cells=3, commits=6, checkpoints=2)),
 ]
 TWO = dict(linked=2, rots=0, changes=1)
 BOUNDS = {
     'used_after_one': dict(checkpoints=0, commits=2, changes=1),
     'not_levelled': dict(checkpoints=0, commits=2, changes=1),
-    'no_zeroing': dict(runs=True, linked=2, rots=0, changes=0, commits=3),
+    'no_sweep': dict(runs=True, linked=2, rots=0, changes=0, checkpoints=0, crashes=2),
     'enter_needed': dict(narrow=True, rots=0),
     'insert_anywhere': dict(TWO, narrow=True, segments=3),
     'literal_position': dict(TWO, changes=0),

@@ -1,3 +1,4 @@
+import Roost
 import RoostKV
 
 extension Command {
@@ -34,10 +35,20 @@ extension Command {
         report: nil)
     }
     let report = try store.check()
-    return CheckFinding(
-      problems: report.problems.map {
-        .init(kind: $0.kind.rawValue, table: $0.table, page: $0.page, message: $0.message)
-      }, report: report)
+    let problems = report.problems.map {
+      CheckFinding.Problem(kind: $0.kind.rawValue, table: $0.table, page: $0.page, message: $0.message)
+    }
+    // A schema that lies on damaged pages is no further problem.
+    return CheckFinding(problems: problems.isEmpty ? try checkSchema(of: store) : problems, report: report)
+  }
+
+  private static func checkSchema(of store: Store) throws -> [CheckFinding.Problem] {
+    do {
+      _ = try store.read { try ModelStore($0) }
+      return []
+    } catch let error as RoostError {
+      return [.init(kind: "schema", table: nil, page: nil, message: error.description)]
+    }
   }
 }
 

@@ -33,7 +33,6 @@ extension Command {
   private static func collect(_ store: Store, _ path: String) throws -> [Fact] {
     let statistics = try store.stats()
     let tables = try summarizeTables(of: store).filter { !$0.isSystem }
-    let models = try store.read { try ModelStore($0) }
     var facts: [Fact] = [
       .text("path", "file", path),
       .size("fileSize", "file size", statistics.fileBytes),
@@ -48,9 +47,14 @@ extension Command {
       .number("tables", "tables", UInt64(tables.count)),
       .number("entries", "entries", UInt64(tables.reduce(0) { $0 + $1.count })),
     ]
-    if let models {
-      facts.append(.text("schemaVersion", "schema version", "\(models.schema.current.label)"))
-      facts.append(.text("schemaState", "schema state", models.state))
+    do {
+      if let models = try store.read({ try ModelStore($0) }) {
+        facts.append(.text("schemaVersion", "schema version", "\(models.schema.current.label)"))
+        facts.append(.text("schemaState", "schema state", models.state))
+      }
+    } catch let error as RoostError {
+      // All else is worth telling nevertheless.
+      facts.append(.text("schemaState", "schema state", "damaged: \(error.message)"))
     }
     return facts
   }
