@@ -31,7 +31,7 @@ import Testing
     #expect(overview.status == 0)
     #expect(overview.text.contains("usage: habits"))
     #expect(overview.text.contains(store))
-    #expect(overview.text.hasSuffix("1 habits, 0 of them done today.\n"))
+    #expect(overview.text.hasSuffix("1 habit, 0 of them done today.\n"))
   }
 
   @Test func anOverviewMakesNoStore() throws {
