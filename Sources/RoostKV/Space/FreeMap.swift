@@ -203,6 +203,17 @@ final class FreeMap {
     return pages
   }
 
+  /// Pages from `floor` on that may be allocated. O(1) for a floor of 0, else O(pages behind it).
+  func available(from floor: UInt64) throws(StoreError) -> UInt64 {
+    guard floor > 0 else { return availableCount }
+    var count: UInt64 = 0
+    try forEachZone(min(floor, fileEnd)..<fileEnd) { (zone, bits) throws(StoreError) in
+      try load(zone)
+      for bit in bits where !zones[zone].unavailable[bit] { count += 1 }
+    }
+    return count
+  }
+
   /// How many free pages end the file.
   func freeTail() throws(StoreError) -> UInt64 {
     var end = fileEnd

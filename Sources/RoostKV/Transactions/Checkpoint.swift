@@ -64,8 +64,9 @@ extension StoreCore {
     let isCompact = ring.segments.count == 1 && freeMap.fileEnd == header.pageCount
     if isClean, !closing || isCompact { return nil }
     let frozen = try freeze(
-      directory: appended.directory, roots: appended.roots, commit: appended.commit, lsn: nextLSN, chain: chain,
-      closing: closing)
+      CommittedState(
+        directory: appended.directory, roots: appended.roots, commit: appended.commit, nextLSN: nextLSN, chain: chain,
+        isClosing: closing))
     checkpoints.begin(
       HeldVersion(sequence: appended.sequence, lastOwner: appended.lastOwner, base: appended.base))
     return frozen

@@ -28,8 +28,9 @@ extension StoreCore {
   /// The same state with a smaller page count.
   private func writeClosingHeader() throws(StoreError) {
     let frozen = try freeze(
-      directory: appended.directory, roots: appended.roots, commit: appended.commit, lsn: nextLSN, chain: chain,
-      closing: true)
+      CommittedState(
+        directory: appended.directory, roots: appended.roots, commit: appended.commit, nextLSN: nextLSN, chain: chain,
+        isClosing: true))
     try write(frozen)
     try finish(frozen)
   }

@@ -3,20 +3,21 @@ extension StoreCore {
   /// Takes the writer lock and begins a transaction on the newest state.
   /// - Parameter keepsFile: giving the transaction up leaves the file with the bytes it had.
   func beginWrite(keepsFile: Bool = false) throws(StoreError) -> WriteState {
-    while true {
+    for attempt in 1... {
       try requireWritable()
       guard writerLock.acquire(for: .transaction, timeout: options.lockTimeout.nanoseconds) else { throw lockTimeout() }
-      if try mayBegin() { return WriteState(self, keepsFile: keepsFile) }
+      if try mayBegin(attempt) { return WriteState(self, keepsFile: keepsFile) }
       checkpoints.waitUntilIdle()
     }
+    throw closedError()
   }
 
   /// The same for a task, which is suspended rather than blocked.
   func beginWriteAsync() async throws(StoreError) -> WriteState {
-    while true {
+    for attempt in 1... {
       try requireWritable()
       await writerLock.acquireAsync(for: .transaction)
-      if try mayBegin() { return WriteState(self, keepsFile: false) }
+      if try mayBegin(attempt) { return WriteState(self, keepsFile: false) }
       await withCheckedContinuation { continuation in
         runtime.start("roost.wait") {
           self.checkpoints.waitUntilIdle()
@@ -24,10 +25,12 @@ extension StoreCore {
         }
       }
     }
+    throw closedError()
   }
 
-  /// With the writer lock held; releases it unless the transaction may begin now. False: a checkpoint has to end first.
-  private func mayBegin() throws(StoreError) -> Bool {
+  /// With the writer lock held; releases it unless the transaction may begin now. False: a checkpoint has to end first. One
+  /// that has failed twice, for want of space, is not waited for again: a transaction that deletes must be able to begin.
+  private func mayBegin(_ attempt: Int) throws(StoreError) -> Bool {
     do throws(StoreError) {
       if let poison = commits.poison { throw poison }
       if isClosed { throw closedError() }
@@ -37,7 +40,7 @@ extension StoreCore {
       throw error
     }
     if isInMemory { return true }
-    if isOverBound {
+    if isOverBound, attempt < 3 {
       checkpointIfDue()
       if !checkpoints.isIdle {
         writerLock.release()

@@ -25,37 +25,59 @@ struct FrozenState {
 }
 
 extension StoreCore {
+  /// A state to be frozen.
+  struct CommittedState {
+    var directory: Directory
+    var roots: [TreeRoot]
+    var commit: UInt64
+    /// Every group below it is covered; `chain` is what the next group must chain to.
+    var nextLSN: UInt64
+    var chain: UInt64
+    /// The journal goes on in the first segment, and the page count leaves out free pages at the end.
+    var isClosing = false
+  }
+
   /// Freezes a state.
-  /// - Parameters:
-  ///   - lsn: every group below it is covered; `chain` is what the next group must chain to.
-  ///   - closing: the journal goes on in the first segment, and the page count leaves out free pages at the end.
-  func freeze(
-    directory: Directory, roots: [TreeRoot], commit: UInt64, lsn: UInt64, chain: UInt64, closing: Bool = false
-  ) throws(StoreError) -> FrozenState {
+  /// - Throws: `noSpace`, `sizeLimit` with nothing changed; after any other error the store is poisoned.
+  func freeze(_ state: CommittedState) throws(StoreError) -> FrozenState {
     let generation = try nextGeneration()
-    let attempt = spillStamp?.attempt ?? newAttempt()
     var pages: [(frame: PageNumber, page: UInt64, level: Int)] = []
-    for root in roots { collect(root, &pages) }
-    try reservePages(pages.count + tableChanges(directory, roots) * Int(catalog.height + 2) + freeMap.savePageCount + 4)
+    for root in state.roots { collect(root, &pages) }
+    let catalogPages = tableChanges(state) * Int(catalog.height + 2)
+    try reservePages(pages.count + catalogPages + freeMap.savePageCount + 4)
+    do throws(StoreError) {
+      return try freeze(state, pages, generation)
+    } catch {
+      // Space has been obtained, so this is damage; half of the new map is in memory, and nothing may be built on it.
+      commits.poison(error)
+      throw error
+    }
+  }
+
+  private func freeze(
+    _ state: CommittedState, _ dirtyPages: [(frame: PageNumber, page: UInt64, level: Int)], _ generation: UInt32
+  ) throws(StoreError) -> FrozenState {
+    let attempt = spillStamp?.attempt ?? newAttempt()
+    var pages = dirtyPages
     var places = translation
     try assignPages(&pages, generation, attempt, &places)
     var frozen = FrozenState(
       header: header, pages: pages, mapPages: [], attempt: attempt, translation: places, limbo: [], catalogFrames: [],
       tables: [:])
-    try updateCatalog(directory, roots, generation, &frozen)
+    try updateCatalog(state, generation, &frozen)
     try freePages(generation, &frozen)
     let saved = freeMap.save(
       generation: generation, attempt: attempt, seal: MapPageSealer(geometry: geometry, storeSeed: memory.storeSeed))
     frozen.mapPages = saved.pages
     frozen.header.space = saved.root
     frozen.header.generation = generation
-    frozen.header.commit = commit
-    frozen.header.nextLSN = lsn
-    frozen.header.chain = chain
-    frozen.header.journalPosition = closing ? ring.segments[0].header.firstGroup : ring.position
+    frozen.header.commit = state.commit
+    frozen.header.nextLSN = state.nextLSN
+    frozen.header.chain = state.chain
+    frozen.header.journalPosition = state.isClosing ? ring.segments[0].header.firstGroup : ring.position
     frozen.header.nextTableID = nextTableID
     frozen.header.pageCount = freeMap.fileEnd - (try freeMap.freeTail())
-    frozen.header.tag = try tagRow(frozen, directory, roots)
+    frozen.header.tag = try tagRow(state)
     translation = frozen.translation
     frozenTables = frozen.tables
     journalBytes = 0
@@ -107,7 +129,9 @@ extension StoreCore {
     var index = 0
     places.reserveCapacity(places.count + pages.count)
     while index < pages.count {
-      guard let extent = try freeMap.allocate(minimum: 1, maximum: pages.count - index) else { throw noSpace() }
+      guard let extent = try freeMap.allocate(minimum: 1, maximum: pages.count - index, from: pageFloor) else {
+        throw noSpace()
+      }
       try freeMap.setReachable(extent, true)
       for page in extent {
         pages[index].page = page
@@ -134,27 +158,27 @@ extension StoreCore {
 
   // MARK: Catalog
 
-  private func tableChanges(_ directory: Directory, _ roots: [TreeRoot]) -> Int {
+  private func tableChanges(_ state: CommittedState) -> Int {
     var changes = 0
-    for (slot, id) in directory.ids.enumerated() {
-      let table = FrozenTable(name: directory.names[slot], root: roots[slot])
+    for (slot, id) in state.directory.ids.enumerated() {
+      let table = FrozenTable(name: state.directory.names[slot], root: state.roots[slot])
       if frozenTables[id] != table { changes += 1 }
     }
-    return changes + max(0, frozenTables.count - directory.ids.count)
+    return changes + max(0, frozenTables.count - state.directory.ids.count)
   }
 
   /// Brings the catalog up to date: rows hold the references that the file will have.
   private func updateCatalog(
-    _ directory: Directory, _ roots: [TreeRoot], _ generation: UInt32, _ frozen: inout FrozenState
+    _ state: CommittedState, _ generation: UInt32, _ frozen: inout FrozenState
   ) throws(StoreError) {
     let dirty = DirtySet(memory: memory)
     let editor = TreeEditor(dirty)
     var root = catalog
-    for (slot, id) in directory.ids.enumerated() {
-      var tableRoot = roots[slot]
+    for (slot, id) in state.directory.ids.enumerated() {
+      var tableRoot = state.roots[slot]
       if tableRoot.height == 0 { tableRoot = .empty(table: id) }
       if let reference = frozen.fileReference(tableRoot.reference) { tableRoot.reference = reference }
-      frozen.tables[id] = FrozenTable(name: directory.names[slot], root: tableRoot)
+      frozen.tables[id] = FrozenTable(name: state.directory.names[slot], root: tableRoot)
     }
     for (id, old) in frozenTables where frozen.tables[id]?.name != old.name {
       _ = try old.name.withBytes { (name) throws(StoreError) in try editor.remove(name, in: &root) }
@@ -180,12 +204,11 @@ extension StoreCore {
   }
 
   /// The schema table's row `current`, for the header. [H-3]
-  private func tagRow(_ frozen: FrozenState, _ directory: Directory, _ roots: [TreeRoot]) throws(StoreError) -> [UInt8]
-  {
-    guard let slot = directory.slot(named: Array("\0schema".utf8)) else { return [] }
+  private func tagRow(_ state: CommittedState) throws(StoreError) -> [UInt8] {
+    guard let slot = state.directory.slot(named: Array("\0schema".utf8)) else { return [] }
     let key = Array("current".utf8)
     return try key.withBytes { (key) throws(StoreError) in
-      guard let entry = try TreeReader.find(key, in: roots[slot], memory) else { return [] }
+      guard let entry = try TreeReader.find(key, in: state.roots[slot], memory) else { return [] }
       return Array(try bytes(of: entry))
     }
   }

@@ -22,7 +22,8 @@ extension StoreCore {
     let version = try takeOver(state)
     do throws(StoreError) {
       let frozen = try freeze(
-        directory: version.directory, roots: version.roots, commit: version.commit, lsn: lsn + 1, chain: chain)
+        CommittedState(
+          directory: version.directory, roots: version.roots, commit: version.commit, nextLSN: lsn + 1, chain: chain))
       spillStamp = nil
       checkpoints.begin(HeldVersion(sequence: version.sequence, lastOwner: version.lastOwner, base: version.base))
       return frozen

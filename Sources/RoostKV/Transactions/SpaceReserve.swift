@@ -6,7 +6,7 @@ extension StoreCore {
   /// Makes sure that `count` pages can be allocated one by one; grows the file where needed.
   /// - Throws: `noSpace`, `sizeLimit` with nothing changed.
   func reservePages(_ count: Int) throws(StoreError) {
-    let available = freeMap.availableCount
+    let available = try freeMap.available(from: pageFloor)
     if available >= UInt64(count) { return }
     try growFile(by: UInt64(count) - available, mapPagesAtEnd: false)
   }
@@ -19,7 +19,7 @@ extension StoreCore {
     do throws(StoreError) {
       try reservePages(needed + Self.spareReserve)
     } catch {
-      if drawsOnReserve, freeMap.availableCount >= UInt64(needed) { return }
+      if drawsOnReserve, try freeMap.available(from: pageFloor) >= UInt64(needed) { return }
       throw error
     }
   }
