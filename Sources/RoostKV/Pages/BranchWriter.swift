@@ -34,6 +34,8 @@ struct BranchWriter {
   /// - Parameter key: begins with the prefix; ignored for the first child, which has none.
   mutating func append(_ key: UnsafeRawBufferPointer, _ child: Reference) throws(StoreError) {
     guard index > 0 else { return try append(head: 0, keyLength: 0, tail: page, child) }
+    // Keys of a damaged page needn't be in order, nor begin with what its first and last key do.
+    guard key.count >= prefixLength else { throw .inconsistent(page) }
     let rest = UnsafeRawBufferPointer(rebasing: key[prefixLength...])
     let start = rest.baseAddress ?? UnsafeRawPointer(page)
     try append(

@@ -49,6 +49,8 @@ struct LeafWriter {
   mutating func append(
     _ key: UnsafeRawBufferPointer, value: UnsafeRawPointer, valueLength: Int
   ) throws(StoreError) {
+    // Keys of a damaged page needn't be in order, nor begin with what its first and last key do.
+    guard key.count >= prefixLength else { throw .inconsistent(page) }
     let rest = UnsafeRawBufferPointer(rebasing: key[prefixLength...])
     // An empty buffer may have no address; nothing is read from the one put in its place.
     let start = rest.baseAddress ?? UnsafeRawPointer(page)
