@@ -15,9 +15,10 @@ extension EntityBinding {
   /// The object's record as commit `commit` writes it, and its to-many relationships as far as they are
   /// loaded.
   func encode(
-    _ model: any PersistentModel, commit: UInt64
+    _ model: any PersistentModel, commit: UInt64, withMembers: Bool
   ) throws -> (record: [UInt8], links: [(index: Int, targets: [PersistentIdentifier])]) {
     var writer = RecordWriter(description.layout, shape: shapeNumber, commit: commit)
+    writer.takesMembers = withMembers
     model._$encode(&writer)
     let links = writer.links
     do {
@@ -27,9 +28,10 @@ extension EntityBinding {
     }
   }
 
-  /// The object as it is, to go back to; to-many relationships included as far as they are loaded.
+  /// The object as it is, to go back to, without its to-many relationships: these can be read anew.
   func snapshot(of model: any PersistentModel) -> [UInt8]? {
     var writer = RecordWriter(description.snapshotLayout, shape: shapeNumber, commit: 0)
+    writer.takesMembers = false
     model._$encode(&writer)
     return try? writer.finish()
   }

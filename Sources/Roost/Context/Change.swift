@@ -20,6 +20,12 @@ final class Change {
   /// The commit that `clean` was read at.
   let commit: UInt64
 
+  /// The to-many relationships that the program itself has changed: their order has to be written.
+  var rearranged: Set<Int> = []
+
+  /// The to-many relationships that only followed changes of their other side, which say all about them.
+  var followed: Set<Int> = []
+
   /// The members of changed relationships whose inverses are right. Absent: empty for a new object,
   /// otherwise the relationship hasn't been changed.
   var settled: [Int: [UInt64]] = [:]
@@ -42,6 +48,16 @@ final class Change {
   }
 
   var identifier: PersistentIdentifier { entity.identifier(number) }
+
+  /// The object's own record has to be written.
+  var changesRecord: Bool { isNew || !model._$state.changes.isEmpty }
+
+  /// The properties whose unsaved values must not be read over.
+  var unsaved: PropertyMask {
+    var properties = model._$state.changes
+    for index in followed { properties.insert(index) }
+    return properties
+  }
 }
 
 /// A relationship of one object.

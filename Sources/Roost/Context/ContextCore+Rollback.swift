@@ -22,14 +22,14 @@ extension ContextCore {
   /// Gives an object back the values that it had when it was last saved.
   private func restore(_ change: Change) {
     let model = change.model
-    let changed = model._$state.changes
+    let changed = change.unsaved
     model._$state.isDeleted = false
     if let clean = change.clean {
       var values = changed
       for relationship in change.entity.relationships where relationship.isToMany {
         values.remove(relationship.index)
         // Read anew when next asked for.
-        if change.settled[relationship.index] != nil { relationship.access.setContent(model, .stored) }
+        if changed.contains(relationship.index) { relationship.access.setContent(model, .stored) }
       }
       _ = change.entity.withSnapshot(clean) { view in
         model._$refresh(RecordReader(view, notes: notes), values)

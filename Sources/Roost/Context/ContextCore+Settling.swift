@@ -128,42 +128,43 @@ extension ContextCore {
   /// Gives to-many relationships their new members, each relationship once.
   private func apply(_ edits: inout InverseEdits) {
     for (key, edit) in edits.take() {
-      guard let model = registered(key.owner),
-        case .loaded(let members) = edit.relationship.access.content(model)
-      else {
-        applyUnloaded(key, edit)
-        continue
-      }
-      apply(edit, at: key, to: members, of: model)
+      if let model = registered(key.owner), apply(edit, at: key, to: model) { continue }
+      applyUnloaded(key, edit)
     }
   }
 
-  private func apply(
-    _ edit: InverseEdits.Edit, at key: LinkKey, to members: [any PersistentModel],
-    of model: any PersistentModel
-  ) {
-    var changed = members
-    if !edit.removed.isEmpty {
-      changed.removeAll { edit.removed.contains($0._$state.identifier?.number ?? 0) }
-    }
-    let present = edit.added.count == 1 ? nil : Set(changed.compactMap { $0._$state.identifier?.number })
-    for number in edit.added {
-      guard let member = registered(number) else { continue }
-      let isPresent = present?.contains(number) ?? changed.contains { $0 === member }
-      if !isPresent { changed.append(member) }
-    }
-    guard changed.count != members.count || !edit.removed.isEmpty, let change = change(of: model) else {
-      return
-    }
-    beginChange(of: edit.relationship, in: change)
-    edit.relationship.access.setContent(model, .loaded(changed))
+  /// Changes a loaded relationship in place; false if it isn't loaded.
+  private func apply(_ edit: InverseEdits.Edit, at key: LinkKey, to model: any PersistentModel) -> Bool {
+    guard let change = loadedChange(edit, of: model) else { return false }
+    var members = RelationshipAccess.MemberEdit()
+    members.removed = Set(edit.removed.compactMap { registered($0).map { ObjectIdentifier($0) } })
+    members.added = edit.added.compactMap { registered($0) }
+    guard edit.relationship.access.edit(model, members) else { return false }
+    guard var settled = change.settled[key.relationship] else { return true }
     // Only these edits are settled: the program may have changed other members meanwhile.
-    var settled = change.settled[key.relationship] ?? []
     if !edit.removed.isEmpty { settled.removeAll { edit.removed.contains($0) } }
-    let known = edit.added.count == 1 ? nil : Set(settled)
+    let known = edit.added.count < 5 ? nil : Set(settled)
     settled += edit.added.filter { !(known?.contains($0) ?? settled.contains($0)) }
     change.settled[key.relationship] = settled
-    model._$state.markChanged(PropertyMask(bits: PropertyMask.bit(key.relationship)))
+    return true
+  }
+
+  /// The change of an object whose loaded relationship is about to follow its other side.
+  ///
+  /// The members' own records say whose they are where the other side is to one object: such a
+  /// relationship is not looked through for what it was, so that adding to a large one costs little.
+  private func loadedChange(_ edit: InverseEdits.Edit, of model: any PersistentModel) -> Change? {
+    let relationship = edit.relationship
+    guard relationship.access.edit(model, RelationshipAccess.MemberEdit()), let change = change(of: model) else {
+      return nil
+    }
+    if relationship.inverseRelationship?.isToMany == false {
+      change.followed.insert(relationship.index)
+    } else {
+      beginChange(of: relationship, in: change)
+      model._$state.markChanged(PropertyMask(bits: PropertyMask.bit(relationship.index)))
+    }
+    return change
   }
 
   private func applyUnloaded(_ key: LinkKey, _ edit: InverseEdits.Edit) {

@@ -99,6 +99,7 @@ final class ContextCore: ModelContextCore {
       return
     }
     beginChange(of: relationship, in: change)
+    if relationship.isToMany { change.rearranged.insert(index) }
   }
 
   func relationshipChanged(_ model: any PersistentModel, at index: Int) {

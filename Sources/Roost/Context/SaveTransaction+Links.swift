@@ -30,14 +30,16 @@ extension SaveTransaction {
       else {
         continue
       }
-      let base = item.change.stored[index]
-      guard item.old == nil || base != nil || item.number != item.change.number else { continue }
+      guard item.old == nil || item.change.rearranged.contains(index) || item.number != item.change.number else {
+        continue
+      }
       var wanted: [UInt64] = []
       var seen: Set<UInt64> = []
       for target in targets where seen.insert(resolved(target.number)).inserted {
         wanted.append(resolved(target.number))
       }
-      try writeLinks(of: item.number, relationship, table, wanted: wanted, base: base ?? [], &transaction)
+      try writeLinks(
+        of: item.number, relationship, table, wanted: wanted, base: item.change.stored[index] ?? [], &transaction)
     }
   }
 

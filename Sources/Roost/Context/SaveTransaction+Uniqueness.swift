@@ -12,7 +12,8 @@ extension SaveTransaction {
     of changes: [Change], _ olds: [UInt64: [UInt8]], _ transaction: inout WriteTransaction
   ) throws {
     for change in changes where change.entity.indexes.contains(where: \.isUnique) {
-      let (record, links) = try change.entity.encode(change.model, commit: outcome.commit)
+      let (record, links) = try change.entity.encode(
+        change.model, commit: outcome.commit, withMembers: change.isNew || !change.rearranged.isEmpty)
       let keys = uniqueKeys(record, change.number, change.entity)
       var hits: Set<UInt64> = []
       for (index, key) in keys {

@@ -58,7 +58,7 @@ struct SaveTransaction {
     outcome.commit = Counters.read(Counters.commit, try transaction.get(Counters.commit, in: counters)) &+ 1
     order = Counters.read(Counters.order, try transaction.get(Counters.order, in: counters))
     let deletions = changes.filter { $0.kind == .deleted && !$0.isNew }
-    let updates = changes.filter { $0.kind != .deleted }
+    let updates = changes.filter { $0.kind != .deleted && $0.changesRecord }
     deleted = Set(deletions.map(\.number))
     for change in deletions { try delete(change, &transaction) }
     let olds = try withdraw(updates, &transaction)
@@ -160,7 +160,7 @@ extension SaveTransaction {
     try change.entity.withView(old) { view in
       guard view.commit > change.commit, let clean = change.clean else { return }
       let changed = change.model._$state.changes
-      var takeover = PropertyMask.all.subtracting(changed)
+      var takeover = PropertyMask.all.subtracting(change.unsaved)
       for property in change.entity.properties where changed.contains(property.index) {
         let conflicts = change.entity.withSnapshot(clean) { snapshot in
           property.relationship?.isToMany != true
@@ -186,7 +186,8 @@ extension SaveTransaction {
 
 extension SaveTransaction {
   mutating func prepare(_ change: Change, old: [UInt8]?) throws {
-    let (record, links) = try change.entity.encode(change.model, commit: outcome.commit)
+    let (record, links) = try change.entity.encode(
+      change.model, commit: outcome.commit, withMembers: change.isNew || !change.rearranged.isEmpty)
     pending[change.number] = Pending(
       change: change, number: change.number, record: record, old: old, links: links)
   }

@@ -192,8 +192,11 @@ extension ContextCore {
 
   /// Brings an object up to date with what others have saved; its unsaved changes stay.
   private func refresh(_ model: some PersistentModel, _ view: RecordView, _ number: UInt64) {
-    model._$refresh(RecordReader(view, notes: notes), PropertyMask.all.subtracting(model._$state.changes))
-    if changes[number] == nil { identities.setCommit(view.commit, number) }
+    guard let change = changes[number] else {
+      model._$refresh(RecordReader(view, notes: notes), .all)
+      return identities.setCommit(view.commit, number)
+    }
+    model._$refresh(RecordReader(view, notes: notes), PropertyMask.all.subtracting(change.unsaved))
   }
 }
 

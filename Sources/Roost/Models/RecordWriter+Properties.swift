@@ -41,6 +41,7 @@ extension RecordWriter {
 
   @inlinable
   public mutating func write<T: PersistentModel>(_ slot: Slot<[T]>, at index: Int) {
+    guard takesMembers else { return unchangedIdentifiers(at: index) }
     switch slot {
     case .value(let value): identifiers(value.map(\.persistentModelID), at: index)
     case .many(let targets): identifiers(targets, at: index)
@@ -51,6 +52,7 @@ extension RecordWriter {
 
   @inlinable
   public mutating func write<T: PersistentModel>(_ slot: Slot<[T]?>, at index: Int) {
+    guard takesMembers else { return unchangedIdentifiers(at: index) }
     switch slot {
     case .value(let value): identifiers(value?.map(\.persistentModelID) ?? [], at: index)
     case .many(let targets): identifiers(targets, at: index)

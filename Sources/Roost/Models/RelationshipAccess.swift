@@ -17,6 +17,12 @@ package struct RelationshipAccess {
     }
   }
 
+  /// A change of the members of a to-many relationship.
+  package struct MemberEdit {
+    package var removed: Set<ObjectIdentifier> = []
+    package var added: [any PersistentModel] = []
+  }
+
   package let destination: any PersistentModel.Type
   package let isToMany: Bool
 
@@ -26,6 +32,10 @@ package struct RelationshipAccess {
   /// Puts other content into the slot and tells observers.
   package let setContent: (any PersistentModel, Content) -> Void
 
+  /// Takes members out of a loaded to-many relationship and puts others behind the rest, in place, and
+  /// tells observers. False, with nothing done, when the relationship isn't loaded.
+  package let edit: (_ model: any PersistentModel, _ edit: MemberEdit) -> Bool
+
   /// Exchanges content for its equivalent, identifiers for objects say, behind the observers' backs.
   package let replaceContent: (any PersistentModel, Content) -> Void
 }
@@ -34,7 +44,8 @@ extension RelationshipAccess {
   init<Root: PersistentModel, Value, Target: PersistentModel>(
     to destination: Target.Type, isToMany: Bool,
     keyPath: KeyPath<Root, Value>, storage: ReferenceWritableKeyPath<Root, Slot<Value>>,
-    content: @escaping (Slot<Value>) -> Content, slot: @escaping (Content) -> Slot<Value>
+    content: @escaping (Slot<Value>) -> Content, slot: @escaping (Content) -> Slot<Value>,
+    edit: @escaping (inout Slot<Value>, MemberEdit) -> Void = { _, _ in }
   ) {
     self.destination = destination
     self.isToMany = isToMany
@@ -45,6 +56,15 @@ extension RelationshipAccess {
     replaceContent = { model, content in
       guard let model = model as? Root else { return }
       model[keyPath: storage] = slot(content)
+    }
+    self.edit = { model, changes in
+      guard isToMany, let model = model as? Root, model[keyPath: storage].isLoaded else { return false }
+      if changes.removed.isEmpty && changes.added.isEmpty { return true }
+      let registrar = model._$state.registrar
+      registrar?.willSet(model, keyPath: keyPath)
+      edit(&model[keyPath: storage], changes)
+      registrar?.didSet(model, keyPath: keyPath)
+      return true
     }
     setContent = { model, content in
       guard let model = model as? Root else { return }
@@ -118,7 +138,7 @@ extension RelationshipAccess {
         case .identifiers(let identifiers): .many(identifiers)
         case .stored: .stored
         }
-      })
+      }, edit: { slot, edit in slot.changeable.apply(edit) })
   }
 
   init<Root: PersistentModel, Target: PersistentModel>(
@@ -140,6 +160,24 @@ extension RelationshipAccess {
         case .identifiers(let identifiers): .many(identifiers)
         case .stored: .stored
         }
+      },
+      edit: { slot, edit in
+        if slot.changeable == nil { slot.changeable = [] }
+        slot.changeable?.apply(edit)
       })
+  }
+}
+
+extension Array where Element: PersistentModel {
+  /// Leaves out members that are there already.
+  fileprivate mutating func apply(_ edit: RelationshipAccess.MemberEdit) {
+    if !edit.removed.isEmpty { removeAll { edit.removed.contains(ObjectIdentifier($0)) } }
+    let added = edit.added.compactMap { $0 as? Element }
+    guard added.count > 4 else {
+      for member in added where !contains(where: { $0 === member }) { append(member) }
+      return
+    }
+    var present = Set(map { ObjectIdentifier($0) })
+    for member in added where present.insert(ObjectIdentifier(member)).inserted { append(member) }
   }
 }

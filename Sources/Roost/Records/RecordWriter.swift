@@ -16,6 +16,9 @@ public struct RecordWriter {
   /// How many of the varying fields have their ends: all up to the last one written.
   private var settled = 0
 
+  /// Whether the writer wants to-many relationships. Listing the members of a large one takes a while.
+  @usableFromInline package var takesMembers = true
+
   /// What a Codable value's own code threw while it was written, first of all.
   package private(set) var failure: RecordFailure?
   /// The to-many relationships that were written, unless the record holds them itself.
