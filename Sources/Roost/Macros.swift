@@ -70,6 +70,12 @@ public macro Index<Model: PersistentModel>(_ indices: [PartialKeyPath<Model>]...
 public macro Index<Model: PersistentModel>(_ indices: Schema.Index<Model>.Types<Model>...) =
   #externalMacro(module: "RoostMacros", type: "DeclarationMacro")
 
+/// Makes an actor one that owns a `ModelContext` and does its work on it. Gives it
+/// `init(modelContainer:)`, and with it `modelContainer`, `modelExecutor` and `modelContext`.
+@attached(member, names: named(modelExecutor), named(modelContainer), named(init(modelContainer:)))
+@attached(extension, conformances: ModelActor)
+public macro ModelActor() = #externalMacro(module: "RoostMacros", type: "ModelActorMacro")
+
 /// Written by `@Model` on each property, with its index in the class.
 @attached(accessor, names: named(init), named(get), named(set), named(_modify))
 @attached(peer, names: prefixed(_$stored_), prefixed(_$observes_))

@@ -56,6 +56,14 @@ struct ModelDiagnosticsTests {
       """)
   }
 
+  @Test func onlyActorsAreModelActors() throws {
+    try check(
+      """
+      import SwiftData
+      @ModelActor final class A {} // error: @ModelActor can only be applied to an actor
+      """)
+  }
+
   @Test func propertiesMustBeStorable() throws {
     try check(
       """
@@ -232,6 +240,10 @@ struct ModelDiagnosticsTests {
         var negative = -1.5
         var date = Date()
       }
+    }
+
+    @ModelActor public actor Worker {
+      func count() throws -> Int { try modelContext.fetchCount(FetchDescriptor<Animal>()) }
     }
 
     let filter = #Predicate<Puppy> { $0.name == "x" && $0.weeks > 3 && $0.keeper?.name == "y" }
