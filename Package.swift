@@ -97,10 +97,6 @@ var products: [Product] = [
 #if !os(macOS)
   targets.append(
     .target(name: "SwiftData", dependencies: ["Roost"], path: "Sources/SwiftDataShim", swiftSettings: common))
-  targets.append(
-    // As an app written for Apple's systems has it: language mode 5, no settings.
-    .testTarget(
-      name: "TutorialTests5", dependencies: ["SwiftData"], swiftSettings: [.swiftLanguageMode(.v5)]))
   products.append(.library(name: "SwiftData", targets: ["SwiftData"]))
 
   // The tutorial's code as it stands, in Swift 5 mode; in Swift 6 mode with `static let`.
