@@ -15,6 +15,10 @@ struct JournalReader {
   private(set) var chain: UInt64
   private(set) var durableLSN: UInt64
   private var segmentBytes: (index: Int, bytes: [UInt8])?
+  /// Applied groups by their place, with their length.
+  private var applied: [UInt64: Int] = [:]
+  /// Places of groups that recovery has dropped, once `newestBehindGap` has looked.
+  private(set) var dropped: [UInt64] = []
 
   init(ring: JournalRing, memory: PageMemory, isPadded: Bool, nextLSN: UInt64, chain: UInt64) {
     self.ring = ring
@@ -44,6 +48,7 @@ struct JournalReader {
       try body(found.header, group)
       ring.current = found.segment
       ring.advance(lsn: found.header.lsn, offset: found.offset, length: group.count)
+      applied[found.offset] = group.count
       nextLSN = found.header.lsn + 1
       chain = found.header.checksum
     }
@@ -132,27 +137,32 @@ struct JournalReader {
       ring.position, ring.file)
   }
 
-  /// The greatest LSN of a group that shows the first missing one to have been flushed. [J-4]
+  /// The greatest LSN of a group that shows the first missing one to have been flushed. [J-4] Notes on the way the groups
+  /// that are dropped.
   mutating func newestBehindGap() throws(StoreError) -> UInt64? {
     var newest: UInt64?
     var hashed: UInt64 = 0
     let budget = 16 * ring.byteCount
     for segment in ring.segments.indices {
       let bytes = try self.bytes(of: segment)
-      let offset = ring.segments[segment].header.offset
+      let segmentOffset = ring.segments[segment].header.offset
       bytes.withUnsafeBytes { bytes in
         var start = Int(SegmentHeader.groupArea)
         while start + GroupHeader.byteCount <= bytes.count {
-          if bytes.field(start + 8) == GroupHeader.magic, let lsn: UInt64 = bytes.field(start + 16), lsn > nextLSN,
-            let durable: UInt64 = bytes.field(start + 40), durable >= nextLSN, durable < lsn, hashed < budget
-          {
-            hashed += UInt64(bytes.field(start + 24, as: UInt32.self) ?? 0)
-            let rest = UnsafeRawBufferPointer(rebasing: bytes[start...])
-            if GroupHeader(rest, at: offset + UInt64(start), storeSeed: ring.storeSeed) != nil {
-              newest = max(newest ?? 0, lsn)
-            }
+          defer { start += 8 }
+          guard bytes.field(start + 8) == GroupHeader.magic else { continue }
+          let offset = segmentOffset + UInt64(start)
+          if let length = applied[offset] {
+            // What lies within an applied group is its user's.
+            start += length - 8
+            continue
           }
-          start += 8
+          guard let lsn: UInt64 = bytes.field(start + 16), lsn >= nextLSN, hashed < budget else { continue }
+          hashed += UInt64(bytes.field(start + 24, as: UInt32.self) ?? 0)
+          let rest = UnsafeRawBufferPointer(rebasing: bytes[start...])
+          guard let group = GroupHeader(rest, at: offset, storeSeed: ring.storeSeed) else { continue }
+          dropped.append(offset)
+          if lsn > nextLSN, group.durableLSN >= nextLSN { newest = max(newest ?? 0, lsn) }
         }
       }
     }

@@ -45,7 +45,8 @@ struct JournalRing {
       let isDisjoint = segments.allSatisfy {
         $0.header.end <= segment.header.offset || segment.header.end <= $0.header.offset
       }
-      guard isDisjoint, isAligned, byteCount + segment.header.length <= Self.longestRing else {
+      let hasItsLength = offset != first || segment.header.length == FileGeometry.firstSegmentBytes
+      guard isDisjoint, isAligned, hasItsLength, byteCount + segment.header.length <= Self.longestRing else {
         throw Self.damaged("the segments do not form a ring", offset, file)
       }
       segments.append(segment)

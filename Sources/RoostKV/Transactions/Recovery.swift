@@ -23,6 +23,7 @@ extension StoreCore {
       mustCheckpoint = true
     }
     unproven = (unproven ?? []) + found
+    droppedGroups = reader.dropped
     guard state.hasChanges || commit != appended.commit else { return }
     let version = try takeOver(state, commit: commit)
     commits.publish(lsn: nextLSN - 1, version)
@@ -35,6 +36,11 @@ extension StoreCore {
     do throws(StoreError) {
       for found in groups { try rewrite(found) }
       try ring.level()
+      // A group that was dropped must not come back when what comes before it has changed.
+      let zeros = [UInt8](repeating: 0, count: GroupHeader.byteCount)
+      for offset in droppedGroups {
+        try zeros.withBytes { (bytes) throws(StoreError) in try file.write(bytes, at: offset) }
+      }
       try file.flush()
       let slot = header.encoded()
       for index in [1 - headerSlot, headerSlot] {

@@ -53,6 +53,8 @@ final class StoreCore: @unchecked Sendable {
   var pageFloor: UInt64 = 0
   /// Groups found at open of which it is not known that they are on the disk; `nil` once they are. [O-4]
   var unproven: [JournalReader.Found]? = []
+  /// Places of groups that recovery has dropped, to be overwritten before the first write. [O-4]
+  var droppedGroups: [UInt64] = []
   var isClosed = false
   /// The journal has been given up behind a gap; nothing is written before a checkpoint says so.
   var mustCheckpoint = false
