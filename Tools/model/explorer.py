@@ -24,8 +24,11 @@ class Violation(Exception):
         self.event, self.message = event, message
 
 
-def explore(model, seconds):
-    """Explores `model` for at most about `seconds`."""
+MOST_STATES = 1_500_000  # some gigabytes
+
+
+def explore(model, seconds, most_states=MOST_STATES):
+    """Explores `model` for at most about `seconds`, or about `most_states`, which are kept in memory."""
     start = time.monotonic()
     first = model.initial()
     parents, level, depth, transitions = {first: None}, [first], 0, 0
@@ -36,7 +39,7 @@ def explore(model, seconds):
     while level:
         following = []
         for i, state in enumerate(level):
-            if i % 64 == 0 and time.monotonic() - start > seconds:
+            if i % 64 == 0 and (time.monotonic() - start > seconds or len(parents) > most_states):
                 return result(None, False)
             try:
                 for label, successor in model.next(state):

@@ -14,14 +14,14 @@ import argparse
 import importlib
 import sys
 
-from explorer import explore
+from explorer import MOST_STATES, explore
 
 MODELS = {'core': 'core', 'ring': 'ring', 'map': 'map_twins', 'spill': 'spill', 'roots': 'roots'}
 
 
-def run(name, model, expect_violation, seconds, show_trace=False):
+def run(name, model, expect_violation, seconds, most_states, show_trace=False):
     """Explores one model; returns whether it went as expected."""
-    result = explore(model, seconds)
+    result = explore(model, seconds, most_states)
     found = result.trace is not None
     as_expected = found == expect_violation
     extent = '' if found else ', exhaustive' if result.exhaustive else ', NOT exhaustive'
@@ -44,12 +44,14 @@ def run_model(word, options):
     if not options.mutant:
         bounds = module.BASE + (module.LONG if options.long else [])
         for what, counts in bounds:
-            good &= run(f'{word}, {what}', module.Model(None, **counts), False, options.seconds)
+            good &= run(
+                f'{word}, {what}', module.Model(None, **counts), False, options.seconds, options.states
+            )
     mutants = [options.mutant] if options.mutant else module.MUTANTS
     for mutant in mutants:
         model = module.Model(mutant, **module.BOUNDS.get(mutant, {}))
         name = f'{word} mutant {mutant} ({module.MUTANTS[mutant]})'
-        good &= run(name, model, True, options.seconds, show_trace=bool(options.mutant))
+        good &= run(name, model, True, options.seconds, options.states, show_trace=bool(options.mutant))
     return good
 
 
@@ -62,6 +64,7 @@ def main():
     parser.add_argument('--ci', action='store_true', help='the default')
     parser.add_argument('--long', action='store_true')
     parser.add_argument('--seconds', type=float, help='at most so long for each run (60; with --long 1800)')
+    parser.add_argument('--states', type=int, default=MOST_STATES, help='at most so many for each run')
     options = parser.parse_args()
     options.seconds = options.seconds or (1800 if options.long else 60)
     good = True
