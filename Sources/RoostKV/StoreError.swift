@@ -185,6 +185,8 @@ extension StoreError.Code {
   public static let readOnly = Self("readOnly")
   /// The store is closed.
   public static let closed = Self("closed")
+  /// The store is suspended.
+  public static let suspended = Self("suspended")
   /// An option has a value that can't be used.
   public static let invalidOption = Self("invalidOption")
   /// A bulk load's input isn't in ascending order.

@@ -6,7 +6,7 @@
 public final class Cursor {
   /// Whose state the cursor is in.
   enum Holder {
-    case snapshot(Snapshot)
+    case snapshot(SharedHold)
     case transaction(WriteState)
   }
 
@@ -17,22 +17,22 @@ public final class Cursor {
   private var place: [UInt8]?
   private var seenChange: UInt64
 
-  init(_ holder: Holder, _ table: Table, _ root: TreeRoot) {
-    self.holder = holder
+  init(_ view: _StoreView, _ table: Table, _ root: TreeRoot) {
     self.table = table
-    switch holder {
-    case .snapshot(let snapshot):
-      cursor = TreeCursor(root, snapshot.core.memory)
+    cursor = TreeCursor(root, view.core.memory)
+    switch view.holder {
+    case .snapshot(let version):
+      holder = .snapshot(SharedHold(view.core.commits.snapshots.hold(again: version, view.core)))
       seenChange = 0
     case .transaction(let state):
-      cursor = TreeCursor(root, state.core.memory)
+      holder = .transaction(state)
       seenChange = state.changeCount
     }
   }
 
   private var core: StoreCore {
     switch holder {
-    case .snapshot(let snapshot): snapshot.core
+    case .snapshot(let shared): shared.hold.core
     case .transaction(let state): state.core
     }
   }

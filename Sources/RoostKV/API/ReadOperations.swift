@@ -9,8 +9,14 @@ public struct _StoreView {
   let core: StoreCore
   let directory: Directory
   let roots: [TreeRoot]
-  /// What keeps the state alive for a cursor.
-  let holder: Cursor.Holder
+  let holder: Holder
+
+  /// Whose state it is.
+  enum Holder {
+    /// A version that is held while the view is used.
+    case snapshot(Version)
+    case transaction(WriteState)
+  }
 
   func root(_ table: Table) throws(StoreError) -> TreeRoot {
     guard let slot = directory.slot(of: table.id, hint: table.slot) else { throw core.tableNotFound(table.name) }
@@ -99,7 +105,7 @@ extension ReadOperations where Self: ~Copyable {
   /// A cursor, at no entry until it is moved. It keeps its state of the store alive.
   public func cursor(_ table: Table) throws(StoreError) -> Cursor {
     let view = try _view
-    return Cursor(view.holder, table, try view.root(table))
+    return Cursor(view, table, try view.root(table))
   }
 }
 

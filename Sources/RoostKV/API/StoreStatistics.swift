@@ -24,8 +24,9 @@ public struct StoreStatistics: Sendable, Equatable {
   public var pinnedBytes: Int
   /// Bytes in the file that only snapshots still reach.
   public var pinnedFileBytes: UInt64
-  /// Snapshots that are held, and the age of the oldest.
+  /// Snapshots that are held; a cursor of a read transaction counts as one.
   public var snapshotCount: Int
+  /// For how long the oldest state that a snapshot holds has been outdated; `nil` when only the newest one is held.
   public var oldestSnapshotAge: Duration?
   /// The oldest commit that a snapshot sees.
   public var oldestSnapshotCommit: UInt64?
@@ -42,9 +43,10 @@ extension StoreCore {
     try requireOpen()
     try acquireForUpkeep()
     defer { writerLock.release() }
-    let visible = commits.visible, pins = commits.allPins, counters = commits.statistics
+    let visible = commits.visible, counters = commits.statistics
+    let snapshots = commits.snapshotStatistics()
     let free = isReadOnly ? 0 : freeMap.availableCount
-    let oldest = pins.first.map { Duration.nanoseconds(Int64(clamping: runtime.now() &- $0.since)) }
+    let oldest = snapshots.outdatedSince.map { Duration.nanoseconds(Int64(clamping: runtime.now() &- $0)) }
     return StoreStatistics(
       formatVersion: storeFormatVersion, storeID: storeID.description, pageSize: geometry.pageSize,
       fileBytes: try file.size(), generation: header.generation, commitNumber: visible.commit,
@@ -54,8 +56,8 @@ extension StoreCore {
       journalSpace: isInMemory ? 0 : ring.byteCount, journalBytes: journalBytes,
       journalSegments: isInMemory ? 0 : ring.segments.count, dirtyBytes: dirtyBytes,
       pinnedBytes: retired.count << geometry.pageShift, pinnedFileBytes: limbo.pageCount << UInt64(geometry.pageShift),
-      snapshotCount: pins.reduce(0) { $0 + $1.count }, oldestSnapshotAge: oldest,
-      oldestSnapshotCommit: pins.first?.commit, groupsWritten: counters.groups, flushes: counters.flushes,
+      snapshotCount: snapshots.count, oldestSnapshotAge: oldest,
+      oldestSnapshotCommit: snapshots.oldestCommit, groupsWritten: counters.groups, flushes: counters.flushes,
       journalBytesWritten: counters.journalBytes, schemaTag: header.tag)
   }
 }

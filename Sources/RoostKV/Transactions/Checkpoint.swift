@@ -67,8 +67,7 @@ extension StoreCore {
       CommittedState(
         directory: appended.directory, roots: appended.roots, commit: appended.commit, nextLSN: nextLSN, chain: chain,
         isClosing: closing))
-    checkpoints.begin(
-      HeldVersion(sequence: appended.sequence, lastOwner: appended.lastOwner, base: appended.base))
+    checkpoints.begin(HeldVersion(appended))
     return frozen
   }
 

@@ -1,8 +1,7 @@
 extension StoreCore {
   /// Checkpoints, empties the ring but for its first segment, cuts free space off the end. [C-11]
   func close() throws(StoreError) {
-    guard !isClosed else { return }
-    isClosed = true
+    guard gate.close() else { return }
     // A poisoned store writes nothing any more; what is durable is found by the next open.
     defer { finishClosing() }
     if isInMemory || isReadOnly || commits.poison != nil { return }
@@ -37,15 +36,14 @@ extension StoreCore {
 
   /// The store has been given up without `close`. A checkpoint that runs is waited for, so that the file is free afterwards.
   func abandon() {
-    guard !isClosed else { return }
-    isClosed = true
+    guard gate.close() else { return }
     checkpoints.waitUntilIdle()
     finishClosing()
   }
 
   /// Lets go of the file, unless snapshots or an open transaction still use it: then the last of them does.
   private func finishClosing() {
-    guard commits.allPins.isEmpty, writerLock.acquireUnlessTransaction() else { return }
+    guard commits.snapshotStatistics().count == 0, writerLock.acquireUnlessTransaction() else { return }
     defer { writerLock.release() }
     letGo()
   }
@@ -59,14 +57,5 @@ extension StoreCore {
       file.unlockForWriting()
     }
     file.close()
-  }
-
-  func closedError() -> StoreError {
-    StoreError(.closed, "the store has been closed", remedy: "open it again", path: file.path)
-  }
-
-  func requireOpen() throws(StoreError) {
-    if isClosed { throw closedError() }
-    guard forkCount == ForkCount.current else { throw .forked(path: file.path) }
   }
 }

@@ -3,18 +3,21 @@ extension StoreCore {
   /// Takes the writer lock and begins a transaction on the newest state.
   /// - Parameter keepsFile: giving the transaction up leaves the file with the bytes it had.
   func beginWrite(keepsFile: Bool = false) throws(StoreError) -> WriteState {
-    for attempt in 1... {
+    var attempt = 0
+    while true {
+      attempt += 1
       try requireWritable()
       guard writerLock.acquire(for: .transaction, timeout: options.lockTimeout.nanoseconds) else { throw lockTimeout() }
       if try mayBegin(attempt) { return WriteState(self, keepsFile: keepsFile) }
       checkpoints.waitUntilIdle()
     }
-    throw closedError()
   }
 
   /// The same for a task, which is suspended rather than blocked.
   func beginWriteAsync() async throws(StoreError) -> WriteState {
-    for attempt in 1... {
+    var attempt = 0
+    while true {
+      attempt += 1
       try requireWritable()
       await writerLock.acquireAsync(for: .transaction)
       if try mayBegin(attempt) { return WriteState(self, keepsFile: false) }
@@ -25,7 +28,6 @@ extension StoreCore {
         }
       }
     }
-    throw closedError()
   }
 
   /// With the writer lock held; releases it unless the transaction may begin now. False: a checkpoint has to end first. One
@@ -33,7 +35,7 @@ extension StoreCore {
   private func mayBegin(_ attempt: Int) throws(StoreError) -> Bool {
     do throws(StoreError) {
       if let poison = commits.poison { throw poison }
-      if isClosed { throw closedError() }
+      try requireOpen()
       try reclaim()
     } catch {
       writerLock.release()

@@ -5,16 +5,6 @@
 ///
 /// Whoever waits for durability and finds nobody flushing does it for all that are queued (group commit).
 final class CommitQueue: @unchecked Sendable {
-  /// A snapshot's hold on a version.
-  struct Pin {
-    var sequence: UInt64
-    var lastOwner: UInt64
-    var base: UInt32
-    var commit: UInt64
-    var count: Int
-    var since: UInt64
-  }
-
   private struct Group {
     var lsn: UInt64
     var offset: UInt64
@@ -27,11 +17,14 @@ final class CommitQueue: @unchecked Sendable {
   private let runtime: any Runtime
   private let monitor: any Monitor
 
+  let snapshots: Snapshots
+
   // All below is guarded by the monitor.
-  private var current: Version
-  private var pins: [Pin] = []
   private var queue: [Group] = []
   private var isWriting = false
+  /// Groups of the last durable write, and how many the next one waits for while somebody waits.
+  private var lastBatch = 0
+  private var awaitedBatch = 0
   private var writtenLSN: UInt64
   private var flushedLSN: UInt64
   /// Groups were written without being flushed.
@@ -61,7 +54,7 @@ final class CommitQueue: @unchecked Sendable {
   }
 
   init(_ version: Version, lsn: UInt64, file: any StorageFile, runtime: any Runtime) {
-    current = version
+    snapshots = Snapshots(version)
     writtenLSN = lsn
     flushedLSN = lsn
     self.file = file
@@ -71,68 +64,23 @@ final class CommitQueue: @unchecked Sendable {
 
   // MARK: Snapshots
 
-  /// The version that readers see, held until `unpin`.
-  func pinVisible() -> Version {
-    monitor.withLock {
-      let version = current
-      if let last = pins.indices.last, pins[last].sequence == version.sequence {
-        pins[last].count += 1
-      } else {
-        let pin = Pin(
-          sequence: version.sequence, lastOwner: version.lastOwner, base: version.base, commit: version.commit,
-          count: 1, since: runtime.now())
-        pins.append(pin)
-      }
-      return version
-    }
-  }
-
-  /// Holds a version that is held already once more.
-  func pinAgain(_ version: Version) {
-    monitor.withLock {
-      guard let index = index(of: version.sequence) else { return }
-      pins[index].count += 1
-    }
-  }
-
-  func unpin(_ version: Version) {
-    let isLast = monitor.withLock {
-      guard let index = index(of: version.sequence) else { return false }
-      pins[index].count -= 1
-      if pins[index].count == 0 { pins.remove(at: index) }
-      return pins.isEmpty
-    }
-    if isLast { monitor.wakeAll() }
-  }
-
-  /// Pins are in the order of their versions.
-  private func index(of sequence: UInt64) -> Int? {
-    var low = 0, high = pins.count
-    while low < high {
-      let middle = (low + high) / 2
-      if pins[middle].sequence < sequence { low = middle + 1 } else { high = middle }
-    }
-    return low < pins.count && pins[low].sequence == sequence ? low : nil
-  }
-
-  var visible: Version { monitor.withLock { current } }
-
-  var allPins: [Pin] { monitor.withLock { pins } }
+  var visible: Version { monitor.withLock { snapshots.visible } }
 
   /// The versions that readers have or may get, in their order.
   func heldVersions() -> [HeldVersion] {
+    monitor.withLock { snapshots.heldVersions() + pending.map { HeldVersion($0.version) } }
+  }
+
+  /// How many snapshots are held, the oldest commit that one sees, and the time since when that is outdated.
+  func snapshotStatistics() -> (count: Int, oldestCommit: UInt64?, outdatedSince: UInt64?) {
     monitor.withLock {
-      var held = pins.map { HeldVersion(sequence: $0.sequence, lastOwner: $0.lastOwner, base: $0.base) }
-      for version in [current] + pending.map(\.version) where version.sequence > held.last?.sequence ?? 0 {
-        held.append(HeldVersion(sequence: version.sequence, lastOwner: version.lastOwner, base: version.base))
-      }
-      return held
+      let oldest = snapshots.oldest()
+      return (snapshots.count, oldest?.commit, oldest?.since)
     }
   }
 
-  func waitForReaders() {
-    monitor.withLock { while !pins.isEmpty { _ = monitor.wait(until: nil) } }
-  }
+  /// Readers see `version` from now on. With the monitor held.
+  private func show(_ version: Version) { snapshots.publish(version, now: runtime.now()) }
 
   // MARK: Appending
 
@@ -149,13 +97,14 @@ final class CommitQueue: @unchecked Sendable {
       counters.journalBytes += UInt64(bytes.count)
       queue.append(Group(lsn: lsn, offset: offset, bytes: bytes, runCount: runsWritten))
       pending.append((lsn, version))
+      if queue.count == awaitedBatch { monitor.wakeAll() }
     }
   }
 
   /// The same state with other pages: takes the place of the version of this LSN once that is visible.
   func replace(lsn: UInt64, _ version: Version) {
     monitor.withLock {
-      if pending.isEmpty { current = version } else { pending.append((lsn, version)) }
+      if pending.isEmpty { show(version) } else { pending.append((lsn, version)) }
     }
   }
 
@@ -165,7 +114,7 @@ final class CommitQueue: @unchecked Sendable {
       writtenLSN = max(writtenLSN, lsn)
       flushedLSN = max(flushedLSN, lsn)
       pending.removeAll { $0.lsn <= lsn }
-      current = version
+      show(version)
     }
     monitor.wakeAll()
   }
@@ -186,7 +135,7 @@ final class CommitQueue: @unchecked Sendable {
   ///
   /// - Throws: `commitOutcomeUnknown` when the flush failed.
   func waitUntilDurable(_ lsn: UInt64) throws(StoreError) {
-    try lead { state in
+    try lead(gathers: true) { state in
       state.flushedLSN >= lsn
     } write: { (queue, groups) throws(StoreError) in
       try queue.writeDurably(groups)
@@ -239,6 +188,7 @@ final class CommitQueue: @unchecked Sendable {
   /// Waits for the condition, and does the work whenever nobody else does. `write` gets all queued groups and says
   /// what is durable when it returns.
   private func lead(
+    gathers: Bool = false,
     until isDone: (CommitQueue) -> Bool,
     write: (CommitQueue, [Group]) throws(StoreError) -> Progress
   ) throws(StoreError) {
@@ -250,10 +200,11 @@ final class CommitQueue: @unchecked Sendable {
         _ = monitor.wait(until: nil)
         continue
       }
+      isWriting = true
+      if gathers { gather() }
       let groups = queue
       queue = []
       let runs = runsWritten
-      isWriting = true
       monitor.unlock()
       var outcome: Result<Progress, StoreError>
       do throws(StoreError) { outcome = .success(try write(self, groups)) } catch { outcome = .failure(error) }
@@ -264,9 +215,28 @@ final class CommitQueue: @unchecked Sendable {
     }
   }
 
+  /// The committers whom the last write has released are likely to be back in a moment; waits for them, but not for
+  /// longer than a flush takes. A lone committer never waits.
+  private func gather() {
+    if lastBatch > 1 {
+      awaitedBatch = lastBatch
+      let deadline = runtime.now() &+ Self.longestGathering
+      while queue.count < lastBatch, failure == nil, monitor.wait(until: deadline) {}
+      awaitedBatch = 0
+    }
+    lastBatch = queue.count
+  }
+
+  /// Nanoseconds.
+  private static let longestGathering: UInt64 = 100_000
+
   private func take(_ outcome: Result<Progress, StoreError>, _ groups: [Group], _ runs: UInt64) {
     switch outcome {
     case .failure(let error):
+      guard error.code != .fileReplaced else {
+        failure = error
+        return
+      }
       failure = StoreError(
         .commitOutcomeUnknown,
         "the disk did not confirm a write (\(error.message)), so the latest commits may or may not be there",
@@ -285,7 +255,7 @@ final class CommitQueue: @unchecked Sendable {
         runsFlushed = max(runsFlushed, runs)
       }
       let shown = pending.prefix { $0.lsn <= writtenLSN }
-      if let last = shown.last { current = last.version }
+      if let last = shown.last { show(last.version) }
       pending.removeFirst(shown.count)
     }
   }
@@ -296,8 +266,15 @@ final class CommitQueue: @unchecked Sendable {
     }
   }
 
-  /// One durable write does only if all that it depends on is flushed. [C-1]
+  /// What is durable in a file that nobody will find again is not acknowledged.
   private func writeDurably(_ groups: [Group]) throws(StoreError) -> Progress {
+    let progress = try writeAndFlush(groups)
+    try file.checkIdentity()
+    return progress
+  }
+
+  /// One durable write does only if all that it depends on is flushed. [C-1]
+  private func writeAndFlush(_ groups: [Group]) throws(StoreError) -> Progress {
     let pieces = pieces(groups)
     let needsFlush = monitor.withLock {
       counters.flushes += 1

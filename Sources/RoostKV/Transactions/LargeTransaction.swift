@@ -25,7 +25,7 @@ extension StoreCore {
         CommittedState(
           directory: version.directory, roots: version.roots, commit: version.commit, nextLSN: lsn + 1, chain: chain))
       spillStamp = nil
-      checkpoints.begin(HeldVersion(sequence: version.sequence, lastOwner: version.lastOwner, base: version.base))
+      checkpoints.begin(HeldVersion(version))
       return frozen
     } catch {
       // The transaction is the newest state in memory and has no way back.

@@ -5,6 +5,12 @@ struct HeldVersion: Sendable {
   var base: UInt32
 }
 
+extension HeldVersion {
+  init(_ version: Version) {
+    self.init(sequence: version.sequence, lastOwner: version.lastOwner, base: version.base)
+  }
+}
+
 /// Frames that the newest state no longer reaches, but some held version may.
 ///
 /// A frame made by owner `o` and given up by version `w` can be reached from a version `v` if `o <= v.lastOwner` and

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The state of an open store, shared by its transactions.
 ///
 /// Locks, in the order in which they are taken: the writer lock; the checkpoint's monitor; the commit queue's monitor.
@@ -19,6 +21,7 @@ final class StoreCore: @unchecked Sendable {
   let session: UInt64
   /// Forks of this process before the store was opened; a child must not use its parent's store.
   let forkCount = ForkCount.current
+  let gate = Gate()
 
   let writerLock: WriterLock
   let commits: CommitQueue
@@ -55,7 +58,6 @@ final class StoreCore: @unchecked Sendable {
   var unproven: [JournalReader.Found]? = []
   /// Places of groups that recovery has dropped, to be overwritten before the first write. [O-4]
   var droppedGroups: [UInt64] = []
-  var isClosed = false
   /// The journal has been given up behind a gap; nothing is written before a checkpoint says so.
   var mustCheckpoint = false
   /// Whether the file is closed with the store: from a successful open to its end.
