@@ -117,6 +117,15 @@ public final class Store: Sendable {
     try core.checkpoint()
   }
 
+  /// Checkpoints and gives the file's locks back, for instance before the system suspends the process: until `resume`, other
+  /// processes may write the store, and every call here throws `suspended`. Waits for open transactions, snapshots and cursors.
+  /// - Throws: `lockTimeout` when they don't end within `StoreOptions.lockTimeout`; the store then stays as it was.
+  public func suspend() throws(StoreError) { try core.suspend() }
+
+  /// Takes the file's locks again and sees what others have committed meanwhile. Nothing happens unless the store is suspended.
+  /// - Throws: `lockTimeout` while another process writes, `fileReplaced`, and what `open` throws; the store then stays suspended.
+  public func resume() throws(StoreError) { try core.resume() }
+
   /// Checkpoints, gives unused space at the file's end back, and lets go of the file. Later calls throw `closed`. Views that are
   /// still held stay valid; the file stays locked until the last of them ends. A store that is given up without `close` loses
   /// nothing: its next open replays the journal.

@@ -51,12 +51,20 @@ extension StoreCore {
     if checkpoints.isWritten { try finish(frozen) }
   }
 
+  /// The same without letting go of the lock.
+  func checkpointLocked() throws(StoreError) {
+    guard let frozen = try freezeAppended(closing: false) else { return }
+    try write(frozen)
+    try finish(frozen)
+  }
+
   private func freezeAndUnlock(closing: Bool) throws(StoreError) -> FrozenState? {
     // Want of space leaves everything as it was; the next checkpoint tries again.
     defer { endCheckpoint() }
     return try freezeAppended(closing: closing)
   }
 
+  /// Freezes the newest state for a checkpoint, unless the file has it. With the writer lock held.
   private func freezeAppended(closing: Bool) throws(StoreError) -> FrozenState? {
     if let poison = commits.poison { throw poison }
     try prepareForWriting()

@@ -1,10 +1,11 @@
 extension StoreCore {
   /// Checkpoints, empties the ring but for its first segment, cuts free space off the end. [C-11]
   func close() throws(StoreError) {
-    guard gate.close() else { return }
+    let before = gate.close()
+    guard before != .closed else { return }
     // A poisoned store writes nothing any more; what is durable is found by the next open.
     defer { finishClosing() }
-    if isInMemory || isReadOnly || commits.poison != nil { return }
+    if before == .suspended || isInMemory || isReadOnly || commits.poison != nil { return }
     try checkpoint(closing: true)
     try cutOff()
   }
@@ -36,7 +37,7 @@ extension StoreCore {
 
   /// The store has been given up without `close`. A checkpoint that runs is waited for, so that the file is free afterwards.
   func abandon() {
-    guard gate.close() else { return }
+    guard gate.close() != .closed else { return }
     checkpoints.waitUntilIdle()
     finishClosing()
   }

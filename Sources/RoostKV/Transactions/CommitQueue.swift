@@ -79,6 +79,19 @@ final class CommitQueue: @unchecked Sendable {
     }
   }
 
+  /// Waits until no snapshot is held; false when the deadline has passed.
+  func waitForSnapshots(until deadline: UInt64) -> Bool {
+    monitor.withLock {
+      while snapshots.count > 0 {
+        let now = runtime.now()
+        if now >= deadline { return false }
+        // The end of a snapshot wakes nobody, since it is to cost nothing.
+        _ = monitor.wait(until: min(deadline, now &+ 1_000_000))
+      }
+      return true
+    }
+  }
+
   /// Readers see `version` from now on. With the monitor held.
   private func show(_ version: Version) { snapshots.publish(version, now: runtime.now()) }
 
@@ -117,6 +130,17 @@ final class CommitQueue: @unchecked Sendable {
       show(version)
     }
     monitor.wakeAll()
+  }
+
+  /// The store has been read anew from its file.
+  func restart(lsn: UInt64, _ version: Version) {
+    monitor.withLock {
+      writtenLSN = lsn
+      flushedLSN = lsn
+      hasUnflushedGroups = false
+      pending = []
+      show(version)
+    }
   }
 
   // MARK: Writing and flushing

@@ -14,8 +14,8 @@ final class Gate: Sendable {
     get { value.load(ordering: .sequentiallyConsistent) }
   }
 
-  /// Shuts it for good; false if somebody else did.
-  func close() -> Bool { value.exchange(.closed, ordering: .sequentiallyConsistent) != .closed }
+  /// Shuts it for good; returns what it was before.
+  func close() -> State { value.exchange(.closed, ordering: .sequentiallyConsistent) }
 
   /// Goes from one state to another; false if it was not in the first.
   func change(_ old: State, to new: State) -> Bool {

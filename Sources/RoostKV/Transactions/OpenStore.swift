@@ -37,19 +37,9 @@ extension StoreCore {
       try file.lockForWriting(timeout: options.lockTimeout)
       do throws(StoreError) {
         let (header, slot) = try HeaderSlots(file).newest()
-        guard header.writerFeatures == 0 else {
-          throw StoreError(
-            .unsupported, "the store uses features that this version can't write",
-            remedy: "open it read-only, or update the library", path: file.path)
-        }
+        try header.requireWritable(path: file.path)
         let core = try assemble(file, header, slot, options, runtime)
-        // A reader of an older state that outlived the last writer: nothing of what it may see is touched.
-        if header.generation > 1, try file.isPinnedElsewhere(generations: 0...UInt64(header.generation) - 1) {
-          core.pageFloor = core.freeMap.fileEnd
-        }
-        for pages in core.ring.pages(core.geometry) { try core.freeMap.hold(pages) }
-        try core.replayJournal()
-        if core.mustCheckpoint { try core.checkpoint() }
+        try core.finishOpening()
         core.ownsFile = true
         return core
       } catch {
@@ -60,6 +50,17 @@ extension StoreCore {
       file.close()
       throw error
     }
+  }
+
+  /// From the header's state to the newest committed one, for a writer.
+  func finishOpening() throws(StoreError) {
+    // A reader of an older state that outlived the last writer: nothing of what it may see is touched.
+    if header.generation > 1, try file.isPinnedElsewhere(generations: 0...UInt64(header.generation) - 1) {
+      pageFloor = freeMap.fileEnd
+    }
+    for pages in ring.pages(geometry) { try freeMap.hold(pages) }
+    try replayJournal()
+    if mustCheckpoint { try checkpointLocked() }
   }
 
   /// Memory, map and ring for a header's state.
@@ -115,6 +116,16 @@ extension StoreCore {
         session: runtime.randomSeed(), freeMap: map, ring: ring, tables: .empty, headerSlot: 0))
     core.ownsFile = true
     return core
+  }
+}
+
+extension Header {
+  func requireWritable(path: String) throws(StoreError) {
+    guard writerFeatures == 0 else {
+      throw StoreError(
+        .unsupported, "the store uses features that this version can't write",
+        remedy: "open it read-only, or update the library", path: path)
+    }
   }
 }
 

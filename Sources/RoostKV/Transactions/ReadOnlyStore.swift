@@ -46,10 +46,14 @@ extension StoreCore {
   func refresh() throws(StoreError) {
     try acquireForUpkeep()
     defer { writerLock.release() }
+    try refreshLocked()
+  }
+
+  func refreshLocked() throws(StoreError) {
     for attempt in 1... {
       do throws(StoreError) {
         let (newest, slot) = try HeaderSlots(file).newest()
-        if newest.generation == header.generation {
+        if newest.generation == header.generation, pinnedGenerations.contains(header.generation) {
           try followJournal()
         } else {
           try rebase(newest, slot)
@@ -98,19 +102,20 @@ extension StoreCore {
     appended = Version(
       sequence: nextSequence(), lastOwner: memory.arena.newSubtransaction(), commit: newest.commit,
       base: newest.generation, directory: tables.directory, roots: tables.roots)
-    retire(frames(of: old.2), sequence: appended.sequence)
+    let first = appended.sequence
     do throws(StoreError) {
       try replayJournal()
     } catch {
       (header, ring, appended, nextLSN, chain, nextTableID) = old
       throw error
     }
+    retire(frames(of: old.2), sequence: first)
     commits.publish(lsn: nextLSN - 1, appended)
     try reclaim()
   }
 
   /// The frames of a version.
-  private func frames(of version: Version) -> [PageNumber] {
+  func frames(of version: Version) -> [PageNumber] {
     var frames: [PageNumber] = []
     for root in version.roots where root.height > 0 { collectFrames(root.reference, Int(root.height) - 1, &frames) }
     return frames

@@ -17,8 +17,6 @@ final class StoreCore: @unchecked Sendable {
   /// Nothing reaches the disk: no journal, no checkpoints.
   let isInMemory: Bool
   let limits: TreeLimits
-  /// The writer's session, named in every group and run. [J-2, V-1]
-  let session: UInt64
   /// Forks of this process before the store was opened; a child must not use its parent's store.
   let forkCount = ForkCount.current
   let gate = Gate()
@@ -30,6 +28,8 @@ final class StoreCore: @unchecked Sendable {
   /// Which slot the header came from; the other one is written first.
   var headerSlot: Int
   // writer
+  /// The writer's session, named in every group and run. [J-2, V-1]
+  var session: UInt64
   var freeMap: FreeMap
   var limbo = Limbo()
   var ring: JournalRing
