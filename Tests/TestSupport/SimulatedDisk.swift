@@ -96,12 +96,11 @@ package final class SimulatedDisk: StorageFile {
     }
   }
 
-  /// Never waits, as nothing would happen meanwhile.
-  package func lockForWriting(timeout: Duration) throws(StoreError) {
+  package func lockForWriting() throws(StoreError) {
     try checkOpen()
     guard medium.lockForWriting(ObjectIdentifier(self)) else {
       throw StoreError(
-        timeout > .zero ? .lockTimeout : .locked, "The file is open for writing elsewhere",
+        .locked, "The file is open for writing elsewhere",
         remedy: "close it there", path: path)
     }
   }

@@ -55,7 +55,7 @@ extension StoreCore {
       usedPages: memory.fileLimit - min(free, memory.fileLimit), freePages: free,
       journalSpace: isInMemory ? 0 : ring.byteCount, journalBytes: journalBytes,
       journalSegments: isInMemory ? 0 : ring.segments.count, dirtyBytes: dirtyBytes,
-      pinnedBytes: retired.count << geometry.pageShift, pinnedFileBytes: limbo.pageCount << UInt64(geometry.pageShift),
+      pinnedBytes: pinnedBytes, pinnedFileBytes: limbo.pageCount << UInt64(geometry.pageShift),
       snapshotCount: snapshots.count, oldestSnapshotAge: oldest,
       oldestSnapshotCommit: snapshots.oldestCommit, groupsWritten: counters.groups, flushes: counters.flushes,
       journalBytesWritten: counters.journalBytes, schemaTag: header.tag)

@@ -61,7 +61,7 @@ package final class MemoryFile: StorageFile {
   package func startWriteBack(offset: UInt64, count: Int) {}
   package func flush() throws(StoreError) {}
   package func checkIdentity() throws(StoreError) {}
-  package func lockForWriting(timeout: Duration) throws(StoreError) {}
+  package func lockForWriting() throws(StoreError) {}
   package func unlockForWriting() {}
   package func pin(generation: UInt64) throws(StoreError) {}
   package func unpin(generation: UInt64) {}

@@ -19,7 +19,7 @@ extension POSIXFile {
     let path = try absolute(path)
     let temporary = path + ".new-" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
     do throws(StoreError) {
-      let file = try POSIXFile(path: temporary, mode: .create)
+      let file = try POSIXFile(path: temporary, mode: .create(permissions))
       defer { file.close() }
       try bytes.withBytes { (bytes) throws(StoreError) in try file.write(bytes, at: 0) }
       try file.flush()
@@ -28,12 +28,6 @@ extension POSIXFile {
       throw error.located(path: path)
     }
     defer { unlink(temporary) }
-    // `create` opens with 0600 less the umask; more is given only on request.
-    if permissions != 0o600 {
-      let mask = umask(0)
-      umask(mask)
-      chmod(temporary, mode_t(permissions) & ~mask)
-    }
     guard link(temporary, path) == 0 || errno == EEXIST || renamed(temporary, path) else {
       throw .system(errno, "The file can't be given its name", path: path)
     }

@@ -20,19 +20,10 @@ private let writerNameByte: off_t = writerByte + 1
 private let firstPinByte: off_t = 1 << 62
 
 extension POSIXFile {
-  package func lockForWriting(timeout: Duration) throws(StoreError) {
+  package func lockForWriting() throws(StoreError) {
     let descriptor = try descriptor()
-    let clock = ContinuousClock()
-    let deadline = clock.now + timeout
-    var pause: useconds_t = 500
-    while true {
-      let failure = setLock(descriptor, F_WRLCK, writerByte)
-      if failure == 0 { break }
-      guard failure == EAGAIN || failure == EACCES else { throw lockFailed(failure) }
-      guard clock.now < deadline else { throw held(descriptor, timeout) }
-      usleep(pause)
-      pause = min(2 * pause, 20_000)
-    }
+    let failure = setLock(descriptor, F_WRLCK, writerByte)
+    guard failure == 0 else { throw failure == EAGAIN || failure == EACCES ? held(descriptor) : lockFailed(failure) }
     var name = range(F_WRLCK, writerNameByte, 1)
     _ = fcntl(descriptor, F_SETLK, &name)
   }
@@ -68,12 +59,12 @@ extension POSIXFile {
     firstPinByte + off_t(min(generation, 1 << 61))
   }
 
-  private func held(_ descriptor: Int32, _ timeout: Duration) -> StoreError {
+  private func held(_ descriptor: Int32) -> StoreError {
     var query = range(F_WRLCK, writerNameByte, 1)
     let known = fcntl(descriptor, F_GETLK, &query) == 0 && query.l_type != Int16(F_UNLCK) && query.l_pid > 0
     let who = known ? "process \(query.l_pid)" : "an unknown process"
     return StoreError(
-      timeout > .zero ? .lockTimeout : .locked, "The file is open for writing in \(who)",
+      .locked, "The file is open for writing in \(who)",
       remedy: "let that process close it, or open the file read-only", path: path,
       holder: known ? query.l_pid : nil)
   }

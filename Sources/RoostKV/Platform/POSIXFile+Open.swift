@@ -16,7 +16,8 @@ extension POSIXFile {
       switch mode {
       case .readOnly: OpenFiles.shared.open(path, O_RDONLY | always, mode: 0)
       case .readWrite: OpenFiles.shared.open(path, O_RDWR | always, mode: 0)
-      case .create: OpenFiles.shared.open(path, O_RDWR | O_CREAT | O_EXCL | always, mode: 0o600)
+      case .create(let permissions):
+        OpenFiles.shared.open(path, O_RDWR | O_CREAT | O_EXCL | always, mode: mode_t(permissions & 0o777))
       }
     guard descriptor < 0 else { return descriptor }
     throw openFailed(-descriptor, path, mode)

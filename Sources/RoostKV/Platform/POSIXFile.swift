@@ -10,12 +10,14 @@ import Synchronization
 
 /// A regular file of the operating system.
 package final class POSIXFile: StorageFile {
-  package enum Mode: Sendable {
+  package enum Mode: Equatable, Sendable {
     case readOnly
     case readWrite
-    /// A new file, for reading and writing, which only its owner may read; `fileExists` if the
-    /// path names something already.
-    case create
+    /// A new file, for reading and writing, with these permissions less the process's umask; `fileExists` if the path
+    /// names something already.
+    case create(_ permissions: UInt16)
+
+    fileprivate var creates: Bool { if case .create = self { true } else { false } }
   }
 
   package let path: String
@@ -45,7 +47,7 @@ package final class POSIXFile: StorageFile {
     let writable = mode != .readOnly
     // Asked before it is opened: opening a device can have effects, and closing a second
     // descriptor of a file would drop the first one's classic lock.
-    if mode != .create {
+    if !mode.creates {
       let identity = try Self.checkRegularFile(path)
       guard !writable || !OpenFiles.shared.isOpenForWriting(identity) else {
         throw Self.openTwice(path)
@@ -56,7 +58,7 @@ package final class POSIXFile: StorageFile {
       let status = try Self.status(of: descriptor, path)
       try Self.checkIsRegular(status, path)
       identity = FileIdentity(status)
-      if mode == .create { try Self.flushFolder(of: path) }
+      if mode.creates { try Self.flushFolder(of: path) }
       if writable, !OpenFiles.shared.beginWriting(identity) { throw Self.openTwice(path) }
     } catch {
       OpenFiles.shared.close(descriptor)

@@ -49,11 +49,10 @@ package protocol StorageFile: AnyObject, Sendable {
 
   // MARK: Locks between processes, which the system drops when their holder dies
 
-  /// Becomes the file's one writer, waiting for at most `timeout`.
+  /// Becomes the file's one writer. Doesn't wait.
   ///
-  /// - Throws: `locked` if the timeout is zero, else `lockTimeout`, both with the holder's process
-  ///   number where it can be learned.
-  func lockForWriting(timeout: Duration) throws(StoreError)
+  /// - Throws: `locked`, with the holder's process number where it can be learned.
+  func lockForWriting() throws(StoreError)
   func unlockForWriting()
 
   /// Tells all processes that this handle reads from the given generation. Pins don't nest.
@@ -64,4 +63,32 @@ package protocol StorageFile: AnyObject, Sendable {
   func isPinnedElsewhere(generations: ClosedRange<UInt64>) throws(StoreError) -> Bool
 
   func close()
+}
+
+extension StorageFile {
+  /// Becomes the file's one writer, waiting for at most `timeout`. The system wakes nobody when such a lock gets free, so
+  /// it is asked for again and again, at first often.
+  ///
+  /// - Throws: `locked` if the timeout is zero, else `lockTimeout`.
+  package func lockForWriting(timeout: Duration, _ runtime: any Runtime) throws(StoreError) {
+    let deadline = runtime.now() &+ timeout.nanoseconds
+    let monitor = runtime.makeMonitor()
+    var pause: UInt64 = 500_000
+    while true {
+      do throws(StoreError) { return try lockForWriting() } catch {
+        guard error.code == .locked else { throw error }
+        let now = runtime.now()
+        guard now < deadline else { throw timeout > .zero ? error.timedOut() : error }
+        let next = min(now &+ pause, deadline)
+        monitor.withLock { while runtime.now() < next { _ = monitor.wait(until: next) } }
+        pause = min(2 * pause, 20_000_000)
+      }
+    }
+  }
+}
+
+extension StoreError {
+  fileprivate func timedOut() -> StoreError {
+    StoreError(.lockTimeout, message, remedy: remedy, path: path, holder: holder)
+  }
 }

@@ -31,13 +31,18 @@ extension StoreCore {
   }
 
   /// With the writer lock held.
+  ///
+  /// A snapshot pins the changed pages of its state, at most as many as there are between two checkpoints. Readers stand in
+  /// them, so they can't be moved to the file; instead checkpoints come sooner, and writers wait for them, the more is
+  /// pinned, so that later snapshots pin less: all together `memoryBound`, and an eighth of it for each.
   var isCheckpointDue: Bool {
-    journalBytes >= UInt64(options.journalBound) / 2 || dirtyBytes >= memoryBound / 2
+    journalBytes >= UInt64(options.journalBound) / 2
+      || dirtyBytes >= max(memoryBound / 16, memoryBound / 2 - pinnedBytes)
   }
 
   /// Whether writers have to wait for the checkpoint before they add more.
   var isOverBound: Bool {
-    journalBytes >= UInt64(options.journalBound) * 2 || dirtyBytes >= memoryBound
+    journalBytes >= UInt64(options.journalBound) * 2 || dirtyBytes >= max(memoryBound / 8, memoryBound - pinnedBytes)
   }
 
   /// With the writer lock held and no checkpoint running; gives the lock back.

@@ -34,7 +34,7 @@ extension StoreCore {
         core.ownsFile = true
         return core
       }
-      try file.lockForWriting(timeout: options.lockTimeout)
+      try file.lockForWriting(timeout: options.lockTimeout, runtime)
       do throws(StoreError) {
         let (header, slot) = try HeaderSlots(file).newest()
         try header.requireWritable(path: file.path)

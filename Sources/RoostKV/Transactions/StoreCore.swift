@@ -147,6 +147,9 @@ final class StoreCore: @unchecked Sendable {
 
   private static let defaultMemoryBound = min(256 << 20, physicalMemory() / 8)
 
+  /// Bytes of changed pages that only snapshots reach.
+  var pinnedBytes: Int { retired.count << geometry.pageShift }
+
   /// Bytes of changed pages that the file has not.
   var dirtyBytes: Int { (memory.arena.count - retired.count) << geometry.pageShift }
 }

@@ -46,7 +46,7 @@ extension StoreCore {
   }
 
   private func lockAndReload() throws(StoreError) {
-    try file.lockForWriting(timeout: options.lockTimeout)
+    try file.lockForWriting(timeout: options.lockTimeout, runtime)
     do throws(StoreError) { try reload() } catch {
       file.unlockForWriting()
       throw error

@@ -23,38 +23,38 @@ import Testing
   }
 
   private func makeFile() throws {
-    try POSIXFile(path: folder.file(), mode: .create).close()
+    try POSIXFile(path: folder.file(), mode: .create(0o600)).close()
   }
 
   @Test func theSecondWriterLearnsWhoTheFirstIs() throws {
     try makeFile()
-    let child = holder(.readWrite) { (file) throws(StoreError) in try file.lockForWriting(timeout: .zero) }
+    let child = holder(.readWrite) { (file) throws(StoreError) in try file.lockForWriting() }
     let file = try POSIXFile(path: folder.file(), mode: .readWrite)
     do {
-      try file.lockForWriting(timeout: .zero)
+      try file.lockForWriting()
       Issue.record("two writers")
     } catch {
       #expect(error.code == .locked)
       #expect(error.holder == child.id)
     }
     do {
-      try file.lockForWriting(timeout: .milliseconds(30))
+      try file.lockForWriting(timeout: .milliseconds(30), SystemRuntime())
       Issue.record("two writers")
     } catch {
       #expect(error.code == .lockTimeout)
     }
     child.kill()
-    try file.lockForWriting(timeout: .seconds(5))
+    try file.lockForWriting(timeout: .seconds(5), SystemRuntime())
   }
 
   @Test func anUnlockedFileIsFree() throws {
     try makeFile()
     let child = holder(.readWrite) { (file) throws(StoreError) in
-      try file.lockForWriting(timeout: .zero)
+      try file.lockForWriting()
       file.unlockForWriting()
     }
     let file = try POSIXFile(path: folder.file(), mode: .readWrite)
-    try file.lockForWriting(timeout: .zero)
+    try file.lockForWriting()
     child.kill()
   }
 
@@ -89,7 +89,7 @@ import Testing
   @Test func aForkedChildCannotUseTheParentsFile() throws {
     try makeFile()
     let file = try POSIXFile(path: folder.file(), mode: .readWrite)
-    try file.lockForWriting(timeout: .zero)
+    try file.lockForWriting()
     let child = ChildProcess {
       do throws(StoreError) {
         _ = try file.size()
@@ -106,7 +106,7 @@ import Testing
   @Test func aForkedChildKeepsNoLockAlive() throws {
     try makeFile()
     let file = try POSIXFile(path: folder.file(), mode: .readWrite)
-    try file.lockForWriting(timeout: .zero)
+    try file.lockForWriting()
     let idle = ChildProcess {
       pause()
       return 0
@@ -114,7 +114,7 @@ import Testing
     file.close()
     // The child's handler may not have run yet; it doesn't take long.
     let next = try POSIXFile(path: folder.file(), mode: .readWrite)
-    try next.lockForWriting(timeout: .seconds(10))
+    try next.lockForWriting(timeout: .seconds(10), SystemRuntime())
     idle.kill()
   }
 

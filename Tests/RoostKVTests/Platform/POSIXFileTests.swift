@@ -7,7 +7,7 @@ import Testing
   let folder = TemporaryDirectory()
 
   private func create(_ name: String = "test.roost") throws -> POSIXFile {
-    try POSIXFile(path: folder.file(name), mode: .create)
+    try POSIXFile(path: folder.file(name), mode: .create(0o600))
   }
 
   private func code(_ body: () throws(StoreError) -> Void) -> StoreError.Code? {
@@ -33,7 +33,7 @@ import Testing
   @Test func creatingRefusesAnExistingFile() throws {
     try create().close()
     let path = folder.file()
-    #expect(code { () throws(StoreError) in _ = try POSIXFile(path: path, mode: .create) } == .fileExists)
+    #expect(code { () throws(StoreError) in _ = try POSIXFile(path: path, mode: .create(0o600)) } == .fileExists)
   }
 
   @Test(arguments: [POSIXFile.Mode.readOnly, .readWrite])
@@ -41,7 +41,7 @@ import Testing
     let missing = folder.file("missing")
     let noFolder = folder.file("no/such")
     #expect(code { () throws(StoreError) in _ = try POSIXFile(path: missing, mode: mode) } == .notFound)
-    #expect(code { () throws(StoreError) in _ = try POSIXFile(path: noFolder, mode: .create) } == .notFound)
+    #expect(code { () throws(StoreError) in _ = try POSIXFile(path: noFolder, mode: .create(0o600)) } == .notFound)
     #expect(code { () throws(StoreError) in _ = try POSIXFile(path: "", mode: mode) } == .notFound)
   }
 
@@ -139,7 +139,7 @@ import Testing
   @Test func theProcessLimitIsAnErrorNotASignal() {
     let path = folder.file()
     let child = ChildProcess {
-      guard let file = try? POSIXFile(path: path, mode: .create), (try? file.grow(to: 8192)) != nil else {
+      guard let file = try? POSIXFile(path: path, mode: .create(0o600)), (try? file.grow(to: 8192)) != nil else {
         return 1
       }
       var limit = rlimit(rlim_cur: 65536, rlim_max: 65536)

@@ -255,9 +255,9 @@ import Testing
     let medium = SimulatedMedium()
     let writer = SimulatedDisk(medium)
     let reader = SimulatedDisk(medium, writable: false)
-    try writer.lockForWriting(timeout: .zero)
+    try writer.lockForWriting()
     let rival = SimulatedDisk(medium)
-    #expect(code { () throws(StoreError) in try rival.lockForWriting(timeout: .zero) } == .locked)
+    #expect(code { () throws(StoreError) in try rival.lockForWriting() } == .locked)
     try reader.pin(generation: 4)
     #expect(try writer.isPinnedElsewhere(generations: 1...4))
     #expect(try !writer.isPinnedElsewhere(generations: 5...9))
@@ -266,7 +266,7 @@ import Testing
     reader.close()
     #expect(try !writer.isPinnedElsewhere(generations: 1...4))
     writer.close()
-    try rival.lockForWriting(timeout: .zero)
+    try rival.lockForWriting()
     #expect(code { () throws(StoreError) in _ = try writer.size() } == .closed)
   }
 }

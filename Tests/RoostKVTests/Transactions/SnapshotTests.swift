@@ -41,6 +41,37 @@ import Testing
     #expect(end.snapshotCount == 0 && end.pinnedBytes == 0 && end.oldestSnapshotAge == nil)
   }
 
+  @Test("Many snapshots of different states pin little memory each")
+  func pinnedMemory() throws {
+    let folder = TemporaryDirectory()
+    var options = StoreOptions()
+    options.pageSize = 4096
+    options.memoryBound = 1 << 20
+    let store = try Store.open(folder.file(), options)
+    try store.write { _ = try $0.createTable("t") }
+    final class Held { let view: ReadTransaction; init(_ view: consuming ReadTransaction) { self.view = view } }
+    var held: [Held] = []
+    var generator = SplitMix64(seed: 7)
+    for round in 0..<600 {
+      try store.write(.relaxed) { transaction in
+        let table = try transaction.table("t")
+        for _ in 0..<20 {
+          let key = "key \(Int.random(in: 0..<20_000, using: &generator))"
+          try transaction.put(key, String(repeating: "\(round % 10)", count: 100), in: table)
+        }
+      }
+      if round % 15 == 14 { held.append(Held(try store.snapshot())) }
+    }
+    let pinned = try store.stats().pinnedBytes
+    #expect(pinned > 0)
+    #expect(pinned <= (1 << 20) + held.count * (1 << 20) / 4, "\(pinned)")
+    held = []
+    try store.checkpoint()
+    try store.write { try $0.put("key", "", in: try $0.table("t")) }
+    #expect(try store.stats().pinnedBytes == 0)
+    try requireSound(store, "at the end")
+  }
+
   @Test("A cursor keeps the state of its transaction after that has ended")
   func cursorOutlives() throws {
     let store = try Self.store()
