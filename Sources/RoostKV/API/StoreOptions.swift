@@ -16,7 +16,18 @@ public struct StoreOptions: Sendable {
     case padded = 1
   }
 
+  /// Where the pages that are read lie.
+  public enum PageAccess: Sendable {
+    /// In the system's page cache, mapped into the process. A disk that fails when it is asked again for a page which the
+    /// system has dropped meanwhile ends the process by a signal, as with every engine that maps its file.
+    case mapped
+    /// In memory of the process, read page by page at their first use and kept while the store is open. For media that may
+    /// fail or vanish: every such failure is thrown. Costs as much memory as is read.
+    case copied
+  }
+
   public var access: Access = .readWrite
+  public var pageAccess: PageAccess = .mapped
   /// Makes the store if there is none.
   public var createIfMissing = true
   /// Bytes a page, a power of two from 4,096 to 65,536. Used when a store is made, ignored when it exists,

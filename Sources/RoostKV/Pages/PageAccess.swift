@@ -81,7 +81,8 @@ extension PageMemory {
   package func makeResident(_ number: PageNumber) throws(StoreError) {
     let mark = marks[Int(number)].load(ordering: .relaxed)
     guard let file, mark & Self.residentMark == 0 else { return }
-    let window = PageNumber(max(1, Self.residentWindow >> pageShift))
+    // A neighbour that is copied along may be about to be written, and the copy would stay.
+    let window = file.mapsCopies ? 1 : PageNumber(max(1, Self.residentWindow >> pageShift))
     let start = number & ~(window - 1)
     let end = max(number + 1, min(start + window, fileLimit))
     try file.populate(offset: start << UInt64(pageShift), count: Int(end - start) << pageShift)

@@ -22,6 +22,7 @@ package final class POSIXFile: StorageFile {
 
   package let path: String
   package let isWritable: Bool
+  package let mapsCopies: Bool
   private let identity: FileIdentity
   private let forkCount: UInt32
   /// -1 when closed.
@@ -39,10 +40,11 @@ package final class POSIXFile: StorageFile {
 
   /// Opens or creates a file. Nothing but regular files is opened, and opening never waits.
   ///
+  /// - Parameter copies: the bytes are read into memory rather than mapped.
   /// - Throws: `notFound`, `fileExists`, `notAStore` (a folder, a device ...), `readOnly` (the file
   ///   may be read but not written), `locked` (this process has it open for writing already),
   ///   `ioError`.
-  package init(path: String, mode: Mode) throws(StoreError) {
+  package init(path: String, mode: Mode, copies: Bool = false) throws(StoreError) {
     let path = try Self.absolute(path)
     let writable = mode != .readOnly
     // Asked before it is opened: opening a device can have effects, and closing a second
@@ -66,6 +68,7 @@ package final class POSIXFile: StorageFile {
     }
     self.path = path
     isWritable = writable
+    mapsCopies = copies
     forkCount = ForkCount.current
     openDescriptor = Atomic(descriptor)
   }
@@ -171,7 +174,11 @@ extension POSIXFile {
 
 extension POSIXFile {
   package func map(into reservation: Reservation, offset: Int, count: Int) throws(StoreError) {
-    try reservation.mapFile(try descriptor(), path: path, offset: offset, count: count)
+    if mapsCopies {
+      try reservation.makeArena(offset: offset, count: count, huge: false)
+    } else {
+      try reservation.mapFile(try descriptor(), path: path, offset: offset, count: count)
+    }
     mapping.withLock {
       $0 = Mapping(reservation: reservation, base: reservation.base + offset, count: count)
     }
@@ -186,6 +193,12 @@ extension POSIXFile {
       throw StoreError(
         .truncated, "The place lies outside the file's mapping",
         remedy: "open the store with a larger maximum size", path: path, offset: offset)
+    }
+    if mapsCopies {
+      // Bounds: compared with the mapping's above.
+      let place = UnsafeMutableRawBufferPointer(start: base + start, count: count)
+      guard try read(into: place, at: offset) == count else { throw Self.endsEarly(path, offset) }
+      return
     }
     let first = start & ~(SystemCalls.pageSize - 1)
     let bytes = start + count - first

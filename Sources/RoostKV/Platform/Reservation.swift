@@ -71,15 +71,16 @@ package final class Reservation: @unchecked Sendable {
 }
 
 extension Reservation {
-  /// Makes a part readable and writable memory, all zeros, in huge pages where the system offers
-  /// them. Memory is taken when a byte is first written. A forked child doesn't get it.
+  /// Makes a part readable and writable memory, all zeros. Memory is taken when a byte is first written. A forked child
+  /// doesn't get it.
   ///
+  /// - Parameter huge: in huge pages where the system offers them.
   /// - Throws: `addressSpace` if the system doesn't promise memory that may not be needed.
-  package func makeArena(offset: Int, count: Int) throws(StoreError) {
+  package func makeArena(offset: Int, count: Int, huge: Bool = true) throws(StoreError) {
     try protect(offset: offset, count: count, PROT_READ | PROT_WRITE)
     #if os(Linux)
       madvise(base + offset, count, Int32(MADV_DONTFORK))
-      madvise(base + offset, count, Int32(MADV_HUGEPAGE))
+      if huge { madvise(base + offset, count, Int32(MADV_HUGEPAGE)) }
     #endif
   }
 

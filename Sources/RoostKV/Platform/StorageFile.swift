@@ -18,6 +18,9 @@ package protocol StorageFile: AnyObject, Sendable {
   ///   - offset: a multiple of `Reservation.granularity`, as `count`.
   func map(into reservation: Reservation, offset: Int, count: Int) throws(StoreError)
 
+  /// The mapped bytes are copies, made by `populate`, which later writes don't change.
+  var mapsCopies: Bool { get }
+
   /// Makes the mapped bytes [offset, offset + count) resident, so that an error of the disk is
   /// thrown here rather than raised as a signal at the first touch. They have to lie within the
   /// file; `truncated` otherwise. A call costs about a microsecond, so ask for 64 KiB at a time.
@@ -66,6 +69,8 @@ package protocol StorageFile: AnyObject, Sendable {
 }
 
 extension StorageFile {
+  package var mapsCopies: Bool { false }
+
   /// Becomes the file's one writer, waiting for at most `timeout`. The system wakes nobody when such a lock gets free, so
   /// it is asked for again and again, at first often.
   ///

@@ -4,7 +4,7 @@ extension StoreCore {
   static func open(_ path: String, _ options: StoreOptions, _ runtime: any Runtime) throws(StoreError) -> StoreCore {
     let file: POSIXFile
     switch options.access {
-    case .readOnly: file = try POSIXFile(path: path, mode: .readOnly)
+    case .readOnly: file = try POSIXFile(path: path, mode: .readOnly, copies: options.pageAccess == .copied)
     case .readWrite: file = try openForWriting(path, options, runtime)
     }
     return try open(file, options, runtime)
@@ -14,14 +14,14 @@ extension StoreCore {
     _ path: String, _ options: StoreOptions, _ runtime: any Runtime
   ) throws(StoreError) -> POSIXFile {
     do throws(StoreError) {
-      return try POSIXFile(path: path, mode: .readWrite)
+      return try POSIXFile(path: path, mode: .readWrite, copies: options.pageAccess == .copied)
     } catch {
       guard error.code == .notFound, options.createIfMissing else { throw error }
     }
     let bytes = try NewStore(options, runtime).bytes()
     // Somebody else may have made it meanwhile; then that one is opened.
     try POSIXFile.createAtomically(path, bytes, permissions: options.fileMode)
-    return try POSIXFile(path: path, mode: .readWrite)
+    return try POSIXFile(path: path, mode: .readWrite, copies: options.pageAccess == .copied)
   }
 
   /// Opens the store that a file holds. Closes the file when that fails.

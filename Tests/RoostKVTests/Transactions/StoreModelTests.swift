@@ -1,3 +1,4 @@
+import Foundation
 import RoostKV
 import TestSupport
 import Testing
@@ -5,8 +6,9 @@ import Testing
 /// Random work on a store equals the same work on plain dictionaries, through checkpoints, reopenings and large
 /// transactions.
 @Suite struct StoreModelTests {
-  private static func options(_ pageSize: Int) -> StoreOptions {
+  private static func options(_ pageSize: Int, _ pageAccess: StoreOptions.PageAccess = .mapped) -> StoreOptions {
     var options = StoreOptions()
+    options.pageAccess = pageAccess
     options.pageSize = pageSize
     options.journalBound = 64 << 10
     options.memoryBound = 1 << 20
@@ -14,12 +16,17 @@ import Testing
   }
 
   @Test("Random transactions equal the reference", arguments: Seed.first(4), [4096, 16384])
-  func randomTransactions(_ seed: Seed, _ pageSize: Int) throws {
+  func randomTransactions(_ seed: Seed, _ pageSize: Int) throws { try runRandomTransactions(seed, pageSize, .mapped) }
+
+  @Test("So they do with pages that are copied instead of mapped", arguments: Seed.first(3))
+  func copiedPages(_ seed: Seed) throws { try runRandomTransactions(seed, 4096, .copied) }
+
+  private func runRandomTransactions(_ seed: Seed, _ pageSize: Int, _ pageAccess: StoreOptions.PageAccess) throws {
     let folder = TemporaryDirectory()
     let path = folder.file()
     var work = RandomOperations(seed, keySpace: 600, longestValue: 9000)
     var reference = ReferenceStore()
-    var store = try Store.open(path, Self.options(pageSize))
+    var store = try Store.open(path, Self.options(pageSize, pageAccess))
     for round in 0..<120 {
       let before = reference
       let count = work.generator.oneIn(10) ? 400 : Int.random(in: 1...30, using: &work.generator)
@@ -38,7 +45,7 @@ import Testing
       }
       if work.generator.oneIn(15) {
         if work.generator.oneIn(2) { try store.close() }
-        store = try reopened(consume store, path, pageSize)
+        store = try reopened(consume store, path, Self.options(pageSize, pageAccess))
         #expect(try store.read { try ReferenceStore($0) } == reference, "\(seed), reopened in round \(round)")
       }
     }
@@ -46,9 +53,32 @@ import Testing
   }
 
   /// Gives the old store up first: its lock ends with it.
-  private func reopened(_ old: consuming Store, _ path: String, _ pageSize: Int) throws -> Store {
+  private func reopened(_ old: consuming Store, _ path: String, _ options: StoreOptions) throws -> Store {
     _ = consume old
-    return try Store.open(path, Self.options(pageSize))
+    return try Store.open(path, options)
+  }
+
+  @Test("What was copied stays readable when the file is destroyed; what was not is refused")
+  func copiesSurvive() throws {
+    let folder = TemporaryDirectory()
+    let path = folder.file()
+    try Store.open(path, Self.options(4096)).write { transaction in
+      for name in ["seen", "unseen"] {
+        let table = try transaction.createTable(name)
+        try transaction.put("key", String(repeating: name, count: 20), in: table)
+      }
+    }
+    try Store.open(path).close()
+    var options = Self.options(4096, .copied)
+    options.access = .readOnly
+    let store = try Store.open(path, options)
+    let seen = try store.read { try $0.get("key", in: try $0.table("seen")) }
+    try #require(truncate(path, 0) == 0)
+    #expect(try store.read { try $0.get("key", in: try $0.table("seen")) } == seen)
+    let error = #expect(throws: StoreError.self) {
+      try store.read { try $0.get("key", in: try $0.table("unseen")) }
+    }
+    #expect(error?.code == .truncated)
   }
 
   @Test("A store in memory equals the reference", arguments: Seed.first(3))
