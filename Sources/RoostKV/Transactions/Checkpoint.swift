@@ -229,9 +229,10 @@ extension StoreCore {
     for index in 0..<PageHeader.count(page) { collectFrames(TreePage.child(page, index), level - 1, &frames) }
   }
 
-  /// Gives segments back that the journal has no use for any more.
+  /// Gives segments back that the journal is not likely to need soon: one period's groups are kept while the next one's
+  /// are written.
   private func recycleSegments() throws(StoreError) {
-    let spare = UInt64(options.journalBound)
+    let spare = min(UInt64(options.journalBound), 2 * max(journalPeriods.last, journalPeriods.before))
     var index = 0
     while ring.byteCount > spare, index < ring.segments.count {
       let next = (index + 1) % ring.segments.count

@@ -80,6 +80,7 @@ extension StoreCore {
     frozen.header.tag = try tagRow(state)
     translation = frozen.translation
     frozenTables = frozen.tables
+    journalPeriods = (journalBytes, journalPeriods.last)
     journalBytes = 0
     pendingHeader = frozen.header
     return frozen

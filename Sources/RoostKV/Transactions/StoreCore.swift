@@ -71,6 +71,8 @@ final class StoreCore: @unchecked Sendable {
   var spillStamp: (generation: UInt32, attempt: UInt16)?
   /// Journal bytes since the last freeze.
   var journalBytes: UInt64 = 0
+  /// The same as of the last two freezes: what the journal is likely to need until the next ones.
+  var journalPeriods: (last: UInt64, before: UInt64) = (0, 0)
 
   struct FrozenTable: Equatable {
     var name: [UInt8]

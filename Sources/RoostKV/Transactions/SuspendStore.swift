@@ -96,6 +96,7 @@ extension StoreCore {
     translation = [:]
     spillStamp = nil
     journalBytes = 0
+    journalPeriods = (0, 0)
     unproven = []
     droppedGroups = []
     mustCheckpoint = false
