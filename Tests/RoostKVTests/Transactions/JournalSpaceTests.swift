@@ -14,7 +14,8 @@ import Testing
     func put(_ count: Int, _ length: Int) throws {
       for number in 0..<count {
         try store.write(.relaxed) { transaction in
-          try transaction.put("key \(number % 50)", [UInt8](repeating: 1, count: length), in: try transaction.table("t"))
+          try transaction.put(
+            "key \(number % 50)", [UInt8](repeating: 1, count: length), in: try transaction.table("t"))
         }
       }
     }
