@@ -74,13 +74,14 @@ extension Reservation {
   /// Makes a part readable and writable memory, all zeros. Memory is taken when a byte is first written. A forked child
   /// doesn't get it.
   ///
-  /// - Parameter huge: in huge pages where the system offers them.
+  /// - Parameter huge: in huge pages where the system offers them and the part is large: the first byte of a huge page
+  ///   costs the clearing of it all.
   /// - Throws: `addressSpace` if the system doesn't promise memory that may not be needed.
   package func makeArena(offset: Int, count: Int, huge: Bool = true) throws(StoreError) {
     try protect(offset: offset, count: count, PROT_READ | PROT_WRITE)
     #if os(Linux)
       madvise(base + offset, count, Int32(MADV_DONTFORK))
-      if huge { madvise(base + offset, count, Int32(MADV_HUGEPAGE)) }
+      if huge, count >= 64 << 20 { madvise(base + offset, count, Int32(MADV_HUGEPAGE)) }
     #endif
   }
 
