@@ -63,11 +63,9 @@ public struct StoreError: Error, Sendable {
     details = Details(code, message, remedy, (path, page, offset, errno, holder))
   }
 
-  /// The same error with the place filled in where it wasn't known yet.
-  package func located(path: String? = nil, page: UInt64? = nil, offset: UInt64? = nil) -> StoreError {
-    StoreError(
-      code, message, remedy: remedy, path: self.path ?? path, page: self.page ?? page,
-      offset: self.offset ?? offset, errno: errno, holder: holder)
+  /// The same error, about the file of another name.
+  func renamed(path: String) -> StoreError {
+    StoreError(code, message, remedy: remedy, path: path, page: page, offset: offset, errno: errno, holder: holder)
   }
 }
 
@@ -142,8 +140,8 @@ extension StoreError.Code {
   public static let lockTimeout = Self("lockTimeout")
   /// This handle was opened before the process forked and can't be used in the child.
   public static let forked = Self("forked")
-  /// The state a snapshot reads from was given up.
-  public static let snapshotLost = Self("snapshotLost")
+  /// The writer changed the file faster than it could be read.
+  public static let changedMeanwhile = Self("changedMeanwhile")
 
   // MARK: The machine
 
@@ -160,9 +158,8 @@ extension StoreError.Code {
 
   // MARK: The store after a failure
 
-  /// An earlier write or flush failed; the store takes no more commits until it is opened anew.
-  public static let poisoned = Self("poisoned")
-  /// The flush failed: whether the commit is durable shows when the store is opened again.
+  /// A write or flush failed: whether the latest commits are durable shows when the store is opened again. Until then it takes
+  /// no more commits.
   public static let commitOutcomeUnknown = Self("commitOutcomeUnknown")
 
   // MARK: The call
@@ -179,7 +176,7 @@ extension StoreError.Code {
   public static let invalidName = Self("invalidName")
   /// The transaction has ended.
   public static let transactionFinished = Self("transactionFinished")
-  /// The cursor's table or transaction changed in a way that leaves it nowhere.
+  /// The cursor is at no entry.
   public static let cursorInvalid = Self("cursorInvalid")
   /// The store, the media or the transaction doesn't allow writing.
   public static let readOnly = Self("readOnly")

@@ -21,12 +21,6 @@ import Testing
     #expect(error.description == "The store is closed: open it again [closed]")
   }
 
-  @Test func locatingKeepsWhatIsKnown() {
-    let error = StoreError(.ioError, "m", remedy: "r", path: "/first").located(path: "/second", page: 3)
-    #expect(error.path == "/first")
-    #expect(error.page == 3)
-  }
-
   @Test func systemErrorsHaveTheirCodes() {
     let expected: [(Int32, StoreError.Code)] = [
       (ENOSPC, .noSpace), (EDQUOT, .noSpace), (EFBIG, .sizeLimit), (EIO, .ioError), (ENOENT, .notFound),

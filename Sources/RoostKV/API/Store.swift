@@ -81,6 +81,7 @@ public final class Store: Sendable {
   }
 
   /// The same, but suspends the task where the other would block. Commits of tasks share flushes.
+  /// - Throws: also `cancelled`, when the task is cancelled while it waits for its turn; once `body` runs, it runs to its end.
   public func write<R: Sendable>(
     _ durability: Durability = .durable, _ body: @Sendable (inout WriteTransaction) throws -> R
   ) async throws -> R {
@@ -91,7 +92,7 @@ public final class Store: Sendable {
   }
 
   /// Begins a transaction by hand. Waits for the writer before it, at most `StoreOptions.lockTimeout`.
-  /// - Throws: `lockTimeout`, `readOnly`, `closed`, `poisoned`.
+  /// - Throws: `lockTimeout`, `readOnly`, `closed`, `suspended`, and the error of a write or flush that failed before.
   public func beginWrite() throws(StoreError) -> WriteTransaction { WriteTransaction(try core.beginWrite()) }
 
   /// A transaction that, however large, leaves the file with the very bytes it had when it is given up: what it writes ahead

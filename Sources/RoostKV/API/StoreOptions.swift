@@ -38,7 +38,8 @@ public struct StoreOptions: Sendable {
   public var journalBlock: JournalBlock = .sector
   /// Journal bytes at whose half a checkpoint starts; twice as many block writers.
   public var journalBound = 32 << 20
-  /// Bytes of changed pages held in memory before a checkpoint starts; `nil`: 256 MiB or an eighth of the memory.
+  /// Bytes of changed pages in memory at whose half a checkpoint starts, and which block writers until it ends; `nil`: 256 MiB,
+  /// or an eighth of the machine's memory if that is less.
   public var memoryBound: Int?
   /// The file never grows beyond this many bytes; `nil`: only the disk limits it.
   public var sizeLimit: UInt64?

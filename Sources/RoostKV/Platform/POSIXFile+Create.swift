@@ -25,7 +25,7 @@ extension POSIXFile {
       try file.flush()
     } catch {
       unlink(temporary)
-      throw error.located(path: path)
+      throw error.renamed(path: path)
     }
     defer { unlink(temporary) }
     guard link(temporary, path) == 0 || errno == EEXIST || renamed(temporary, path) else {

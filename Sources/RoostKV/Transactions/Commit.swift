@@ -19,7 +19,11 @@ extension StoreCore {
     while true {
       attempt += 1
       try requireWritable()
-      await writerLock.acquireAsync(for: .transaction)
+      switch await writerLock.acquireAsync(for: .transaction, timeout: options.lockTimeout.nanoseconds) {
+      case .granted: break
+      case .timedOut: throw lockTimeout()
+      case .cancelled: throw cancelled()
+      }
       if try mayBegin(attempt) { return WriteState(self, keepsFile: false) }
       await withCheckedContinuation { continuation in
         runtime.start("roost.wait") {
@@ -64,6 +68,12 @@ extension StoreCore {
   /// The writer lock for something that is no transaction; not for ever, since the caller's own transaction may hold it.
   func acquireForUpkeep() throws(StoreError) {
     guard writerLock.acquire(timeout: options.lockTimeout.nanoseconds) else { throw lockTimeout() }
+  }
+
+  private func cancelled() -> StoreError {
+    StoreError(
+      .cancelled, "the task was cancelled before its transaction began",
+      remedy: "nothing has changed; begin it again if it is still wanted", path: file.path)
   }
 
   private func lockTimeout() -> StoreError {

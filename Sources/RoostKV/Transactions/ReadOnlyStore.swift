@@ -31,7 +31,7 @@ extension StoreCore {
       } catch {
         if let pinned { file.unpin(generation: pinned) }
         let hasChanged = try HeaderSlots(file).bytes != before.bytes
-        let mayBeWriter = hasChanged || [.journalDamaged, .headerDamaged, .snapshotLost].contains(error.code)
+        let mayBeWriter = hasChanged || [.journalDamaged, .headerDamaged, .changedMeanwhile].contains(error.code)
         guard mayBeWriter, attempt < (hasChanged ? attempts : 3) else { throw error }
       }
     }
@@ -39,7 +39,7 @@ extension StoreCore {
 
   private static func changedMeanwhile(_ file: any StorageFile) -> StoreError {
     StoreError(
-      .snapshotLost, "the store changed faster than it could be read", remedy: "try again", path: file.path)
+      .changedMeanwhile, "the store changed faster than it could be read", remedy: "try again", path: file.path)
   }
 
   /// Takes in what the writer has committed since.
