@@ -1,3 +1,6 @@
+// Bounds: each function reads or writes the size that its type has, at an address that its caller has
+// found to have as much.
+
 /// The number of a page: below `PageMemory.firstFrame` a page of the file, from there on a frame.
 package typealias PageNumber = UInt64
 
