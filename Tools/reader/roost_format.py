@@ -193,14 +193,17 @@ def unpack_header(slot):
     header = Header(1 << log2, padded == 1, *state)
     header = header._replace(catalog=unpack_ref(header.catalog, 0), space=unpack_twin(header.space, 0))
     first = first_page(header.page_size)
-    referenced = {header.catalog.page, header.space.a, header.space.b} - {0 if header.height == 0 else -1}
+    referenced = [header.space.a, header.space.b] + ([header.catalog.page] if header.height else [])
     sound = (
         1 <= header.generation < 1 << 32
         and 1 <= header.next_lsn < 1 << 63
+        and header.commit < 1 << 63
+        and header.position % 8 == 0
         and header.height <= MAX_HEIGHT
         and (header.height == 0) == (header.catalog.page == 0)
         and first <= header.page_count <= 1 << 48
         and all(first <= page < header.page_count for page in referenced)
+        and header.space.a != header.space.b  # [S-5]
         and header.next_table <= 1 << 32
     )
     return header if sound else 'damaged'

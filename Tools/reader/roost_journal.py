@@ -304,11 +304,13 @@ def replay(groups, tables, next_table, make_table):
     by_id = {table.id: table for table in tables.values()}
     names = {table.id: name for name, table in tables.items()}
     for group in groups:
+
+        def refuse(why, lsn=group.lsn):
+            raise damaged(f'group {lsn}: {why}')  # [J-6]
+
+        if group.commit >= 1 << 63:
+            refuse(f'has the commit number {group.commit}')
         for record in group.records:
-
-            def refuse(why):
-                raise damaged(f'group {group.lsn}: {why}')  # [J-6]
-
             if record.kind == CREATE:
                 if record.key in tables or record.table in by_id:
                     refuse(f'creates table {record.table}, which is there')

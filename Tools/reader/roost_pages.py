@@ -18,6 +18,7 @@ from roost_format import (
     StoreProblem,
     Stamp,
     chunk_count,
+    first_page,
     hash64,
     inline_limit,
     max_key,
@@ -93,6 +94,8 @@ class Pages:
         def damaged(why):
             return StoreProblem('pageDamaged', f'page {number} ({KIND_NAMES[kind]}): {why}')
 
+        if number < first_page(self.page_size):
+            raise damaged('lies among headers and first segment')
         data = self.file.read(number * self.page_size, self.page_size)
         if len(data) < self.page_size:
             raise damaged('past the end of the file')

@@ -25,6 +25,7 @@ class FreeMap:
         self.zone_pages = (pages.page_size - MAP_BITS) * 8
         self.twins = []  # twin references of the zones' pages
         self.space_twins = []
+        self.claimed = set()
         self.bits = []  # bytes of each zone
         self.notes = []
         self._read_space(header.space)
@@ -34,15 +35,26 @@ class FreeMap:
     def _read_space(self, twin):
         capacity = (self.pages.page_size - SPACE_TWINS) // 32
         while twin != NO_TWIN:
-            if twin in self.space_twins:
-                raise StoreProblem('pageDamaged', 'the chain of space pages has no end')
+            self._claim(twin)
             self.space_twins.append(twin)
             data, head = self.pages.read(live_page(twin), twin.stamp, SPACE)
             following = unpack_twin(data, NEXT_SPACE)
             if head.count > capacity or (following != NO_TWIN and head.count != capacity):
                 raise StoreProblem('pageDamaged', f'page {head.number}: a space page with {head.count} zones')
-            self.twins += [unpack_twin(data, SPACE_TWINS + 32 * i) for i in range(head.count)]
+            for i in range(head.count):
+                self.twins.append(self._claim(unpack_twin(data, SPACE_TWINS + 32 * i)))
             twin = following
+        if len(self.twins) * self.zone_pages < self.header.page_count:
+            raise StoreProblem('pageDamaged', f'{len(self.twins)} zones do not cover the page count')
+
+    def _claim(self, twin):
+        """[S-5] All twins are different pages of the state; so a chain of them comes to an end."""
+        for page in (twin.a, twin.b):
+            in_range = first_page(self.pages.page_size) <= page < self.header.page_count
+            if page in self.claimed or not in_range:
+                raise StoreProblem('pageDamaged', f'a twin reference names page {page}')
+            self.claimed.add(page)
+        return twin
 
     def _read_zone(self, number, twin):
         data, head = self.pages.read(live_page(twin), twin.stamp, FREE_MAP)

@@ -115,7 +115,7 @@ extension Header {
       let block = slot.field(13, as: UInt8.self).flatMap(StoreOptions.JournalBlock.init(rawValue:)),
       let storeID = slot.part(16, 16).flatMap({ StoreID($0) }),
       let generation = slot.field(32, as: UInt64.self).flatMap({ UInt32(exactly: $0) }), generation > 0,
-      let commit: UInt64 = slot.field(40), let nextLSN: UInt64 = slot.field(48), nextLSN > 0,
+      let commit: UInt64 = slot.field(40), commit < 1 << 63, let nextLSN: UInt64 = slot.field(48), nextLSN > 0,
       nextLSN < 1 << 63,
       let chain: UInt64 = slot.field(56), let position: UInt64 = slot.field(64),
       let pageCount: UInt64 = slot.field(72), let catalog = Reference(slot, at: 80),
@@ -127,7 +127,7 @@ extension Header {
     guard height <= TreeRoot.maximumHeight, (height == 0) == (catalog.page == 0),
       pageCount >= geometry.firstPage, pageCount <= 1 << 48, catalog.page < pageCount,
       height == 0 || catalog.page >= geometry.firstPage, nextTableID <= 1 << 32,
-      position < UInt64.max - UInt64(UInt32.max), position % 8 == 0, !space.isNone
+      position < UInt64.max - UInt64(UInt32.max), position % 8 == 0, space.lies(in: geometry.firstPage..<pageCount)
     else { return nil }
     self.init(
       geometry: geometry, journalBlock: block, storeID: storeID, generation: generation, commit: commit,

@@ -14,6 +14,9 @@ package struct TwinReference: Equatable, Sendable {
   var live: UInt64 { bIsLive ? pageB : pageA }
   var spare: UInt64 { bIsLive ? pageA : pageB }
 
+  /// Whether it names two pages of a range. [S-5]
+  func lies(in pages: Range<UInt64>) -> Bool { pageA != pageB && pages.contains(pageA) && pages.contains(pageB) }
+
   /// The reference after the spare twin has been written with this stamp.
   func swapped(generation: UInt32, attempt: UInt16) -> TwinReference {
     var next = self

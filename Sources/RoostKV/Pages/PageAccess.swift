@@ -46,7 +46,7 @@ extension PageMemory {
     if isFrame(number) {
       guard number < frameEnd else { throw .damaged(number, "is named by a reference, but can't exist") }
     } else {
-      guard number > 0, number < fileLimit else {
+      guard number >= firstFilePage, number < fileLimit else {
         throw .damaged(number, "is named by a reference, but lies outside the file")
       }
       let mark = marks[Int(number)].load(ordering: .acquiring)
@@ -60,7 +60,8 @@ extension PageMemory {
     guard level >= 0, level < TreeRoot.maximumHeight, Self.isIdentity(of: page, reference, level: level)
     else { throw .damaged(number, mismatch(page, reference, level: level)) }
     guard !isFrame(number) else { return page }
-    if let problem = PageCheck.problem(of: page, pageSize: pageSize, pageLimit: firstFrame) {
+    let children = min(firstFilePage, fileLimit)..<fileLimit
+    if let problem = PageCheck.problem(of: page, pageSize: pageSize, children: children) {
       throw .damaged(number, problem)
     }
     marks[Int(number)].bitwiseOr(Self.pageMark, ordering: .releasing)

@@ -8,9 +8,9 @@
 /// Bounds: header fields are compared with the page's size first; slots lie before the cell area,
 /// which was found to begin behind them; a cell's end is compared before its bytes are counted on.
 enum PageCheck {
-  /// - Parameter pageLimit: children of a page of the file lie below this number.
+  /// - Parameter children: the pages that children may be.
   /// - Returns: what is wrong, going on the sentence "Page n ...".
-  static func problem(of page: UnsafeRawPointer, pageSize: Int, pageLimit: PageNumber) -> String? {
+  static func problem(of page: UnsafeRawPointer, pageSize: Int, children: Range<PageNumber>) -> String? {
     let isLeaf = PageHeader.level(page) == 0
     let count = PageHeader.count(page)
     let prefix = PageHeader.prefix(page)
@@ -31,7 +31,7 @@ enum PageCheck {
     }
     // Overlapping cells would need more room when the page is written anew than it has.
     guard used <= end - area else { return "has overlapping entries" }
-    return isLeaf ? nil : problem(ofChildren: BranchPage(page, pageSize), count, pageLimit)
+    return isLeaf ? nil : problem(ofChildren: BranchPage(page, pageSize), count, children)
   }
 
   private static func cellBytes(
@@ -67,14 +67,13 @@ enum PageCheck {
   }
 
   private static func problem(
-    ofChildren page: BranchPage, _ count: Int, _ pageLimit: PageNumber
+    ofChildren page: BranchPage, _ count: Int, _ children: Range<PageNumber>
   ) -> String? {
     if let first = try? page.cell(0, of: count), first.keyLength != 0 || page.head(0) != 0 {
       return "has a key for its first child"
     }
     for index in 0..<count {
-      let child = page.child(index, of: count)
-      guard child.page > 0, child.page < pageLimit else { return "names a child outside the file" }
+      guard children.contains(page.child(index, of: count).page) else { return "names a child outside the file" }
     }
     return nil
   }

@@ -15,6 +15,8 @@ package final class PageMemory: @unchecked Sendable {
   package let base: UnsafeMutableRawPointer
   package let pageShift: Int
   package let pageSize: Int
+  /// The first page of the file that is neither header nor first journal segment: no reference leads before it.
+  package let firstFilePage: PageNumber
   /// The number of the arena's first frame. Numbers below are pages of the file.
   package let firstFrame: PageNumber
   /// The number behind the arena's last frame.
@@ -49,6 +51,7 @@ package final class PageMemory: @unchecked Sendable {
     self.pageSize = pageSize
     pageShift = pageSize.trailingZeroBitCount
     self.storeSeed = storeSeed
+    firstFilePage = FileGeometry(pageShift: pageShift).firstPage
     // Page number 0 means "no page", so an arena without a file part in front begins at 1.
     firstFrame = PageNumber(max(1, fileBytes >> pageShift))
     frameEnd = PageNumber(reservation.count >> pageShift)

@@ -27,6 +27,9 @@ final class FreeMap {
   private(set) var availableCount: UInt64 = 0
   /// Map pages that were never written. They are written once, so that the file's length is durable with them.
   private var unwritten: [UInt64] = []
+  /// The file has zones whose map has no pages yet: it had grown when its last writer ended. They have to be given some
+  /// before the map is saved. [F-3]
+  private(set) var needsMapPages = false
   /// Allocation begins its search here; pages below are taken.
   private var lowestFree: UInt64 = 0
 
@@ -47,35 +50,63 @@ final class FreeMap {
     geometry = header.geometry
     self.reader = reader
     self.fileEnd = fileEnd
+    // Twins are all different, so that a hostile chain comes to an end, and within the state's pages. [S-5]
+    let pages = geometry.firstPage..<header.pageCount
+    var named: Set<UInt64> = []
+    func isPlausible(_ twin: TwinReference) -> Bool {
+      twin.lies(in: pages) && named.insert(twin.pageA).inserted && named.insert(twin.pageB).inserted
+    }
     var next = header.space
+    var last = next.live
     while !next.isNone {
-      guard spacePages.count <= zones.count / geometry.zonesPerSpacePage else {
-        throw StoreError(
-          .pageDamaged, "the list of free-map pages runs in a circle", remedy: damageRemedy, page: next.live)
-      }
+      guard isPlausible(next) else { throw Self.impossible(last) }
       spacePages.append(next)
+      last = next.live
       let page = try reader.mapPage(next, kind: .space, zone: nil)
-      next = try page.withBytes { (bytes) throws(StoreError) in try readSpacePage(bytes, next.live) }
+      next = try page.withBytes { (bytes) throws(StoreError) in try readSpacePage(bytes, last, isPlausible) }
+    }
+    guard UInt64(zones.count) * geometry.zonePages >= header.pageCount else { throw Self.impossible(last) }
+    while UInt64(zones.count) * geometry.zonePages < fileEnd {
+      zones.append(newZone(TwinReference()))
+      needsMapPages = true
     }
     for zone in zones.indices {
-      availableCount += UInt64(zones[zone].twin.freeCount) - min(beyond(zone), UInt64(zones[zone].twin.freeCount))
+      let free = zones[zone].twin.isNone ? geometry.zonePages : UInt64(zones[zone].twin.freeCount)
+      availableCount += free - min(beyond(zone), free)
     }
   }
 
-  private func readSpacePage(_ bytes: UnsafeRawBufferPointer, _ page: UInt64) throws(StoreError) -> TwinReference {
-    let damaged = StoreError(.pageDamaged, "a space page has impossible entries", remedy: damageRemedy, page: page)
+  private static func impossible(_ page: UInt64) -> StoreError {
+    StoreError(.pageDamaged, "a space page has impossible entries", remedy: damageRemedy, page: page)
+  }
+
+  private func readSpacePage(
+    _ bytes: UnsafeRawBufferPointer, _ page: UInt64, _ isPlausible: (TwinReference) -> Bool
+  ) throws(StoreError) -> TwinReference {
     guard let count: UInt16 = bytes.field(24), count <= geometry.zonesPerSpacePage,
       let next = TwinReference(bytes, at: 64)
-    else { throw damaged }
+    else { throw Self.impossible(page) }
     for index in 0..<Int(count) {
-      guard let twin = TwinReference(bytes, at: 96 + index * TwinReference.byteCount), !twin.isNone,
+      guard let twin = TwinReference(bytes, at: 96 + index * TwinReference.byteCount), isPlausible(twin),
         twin.freeCount <= geometry.zonePages
-      else { throw damaged }
+      else { throw Self.impossible(page) }
       zones.append(
         Zone(twin: twin, isLoaded: false, reachable: Bitmap(count: 0), unavailable: Bitmap(count: 0)))
     }
-    guard next.isNone || count == geometry.zonesPerSpacePage else { throw damaged }
+    guard next.isNone || count == geometry.zonesPerSpacePage else { throw Self.impossible(page) }
     return next
+  }
+
+  /// Gives two pages, just allocated, to the first zone without map pages, or to the list of zones.
+  func placeMapPages(_ pages: Range<UInt64>) throws(StoreError) {
+    let twin = TwinReference(pageA: pages.lowerBound, pageB: pages.lowerBound + 1)
+    let zone = zones.firstIndex { $0.twin.isNone }
+    if let zone { zones[zone].twin = twin } else { spacePages.append(twin) }
+    unwritten += [twin.pageA, twin.pageB]
+    try setReachable(twin.pageA..<twin.pageB + 1, true)
+    markChanged(zone ?? zones.count - 1)
+    needsMapPages =
+      zones.contains { $0.twin.isNone } || zones.count > spacePages.count * geometry.zonesPerSpacePage
   }
 
   /// Pages of the zone that lie past the file's end.
@@ -338,7 +369,9 @@ final class FreeMap {
   }
 
   /// The pages of the map itself, for the integrity check.
-  var ownPages: [UInt64] { (spacePages + zones.map(\.twin)).flatMap { [$0.pageA, $0.pageB] } }
+  var ownPages: [UInt64] {
+    (spacePages + zones.map(\.twin)).filter { !$0.isNone }.flatMap { [$0.pageA, $0.pageB] }
+  }
 
   /// Whether the newest state reaches `page`, as the map has it.
   func isReachable(_ page: UInt64) throws(StoreError) -> Bool {

@@ -28,10 +28,15 @@ extension PageMemory {
     _ = try value(of: run)
   }
 
-  /// The pages of a run whose descriptor has been checked.
+  /// The pages of a run; none when its descriptor leads out of the file, which no run does.
   func pages(of run: RunDescriptor) -> Range<UInt64> {
-    guard let layout = RunLayout(length: run.length) else { return run.page..<run.page }
-    return run.page..<run.page &+ pageCount(of: layout)
+    guard let layout = RunLayout(length: run.length), isInFile(run, layout) else { return 0..<0 }
+    return run.page..<run.page + pageCount(of: layout)
+  }
+
+  private func isInFile(_ run: RunDescriptor, _ layout: RunLayout) -> Bool {
+    let limit = fileLimit
+    return run.page >= firstFilePage && run.page < limit && pageCount(of: layout) <= limit - run.page
   }
 
   private func pageCount(of layout: RunLayout) -> UInt64 {
@@ -39,10 +44,7 @@ extension PageMemory {
   }
 
   private func placeOfRun(_ run: RunDescriptor, _ layout: RunLayout) throws(StoreError) -> UnsafeRawPointer {
-    let limit = fileLimit, count = pageCount(of: layout)
-    guard run.page > 0, run.page < limit, count <= limit - run.page else {
-      throw runDamaged(run, "it lies outside the file")
-    }
+    guard isInFile(run, layout) else { throw runDamaged(run, "it lies outside the file") }
     return UnsafeRawPointer(address(run.page))
   }
 

@@ -15,7 +15,9 @@ struct CatalogTables {
     while isAtEntry {
       let name = Array(try cursor.key())
       guard let row = CatalogRow(try cursor.entry().inlineValue), row.id > 0, UInt64(row.id) < nextTableID,
-        (1...255).contains(name.count), String(validating: name, as: UTF8.self) != nil,
+        row.root.height == 0 || row.root.reference.page >= memory.firstFilePage,
+        row.root.height == 0 || row.root.reference.page < memory.fileLimit, (1...255).contains(name.count),
+        String(validating: name, as: UTF8.self) != nil,
         rows.updateValue(row.root, forKey: row.id) == nil
       else {
         throw StoreError(

@@ -7,6 +7,7 @@ extension StoreCore {
     defer { state.end() }
     var commit = appended.commit
     let found = try reader.replay { (group, bytes) throws(StoreError) in
+      guard group.commit < 1 << 63 else { throw state.damagedGroup(group.lsn) }
       try state.apply(bytes, lsn: group.lsn)
       commit = group.commit
       journalBytes += UInt64(bytes.count)
@@ -32,7 +33,13 @@ extension StoreCore {
   /// Writes again what this process has read and the disk may not have, before anything is built on it: the page cache may be
   /// that of a writer whose flush failed. [O-4] With the writer lock held, before the first write of the session.
   func prepareForWriting() throws(StoreError) {
-    guard !isInMemory, let groups = unproven else { return }
+    if isInMemory { return }
+    try writeAgain()
+    try placeMapPages()
+  }
+
+  private func writeAgain() throws(StoreError) {
+    guard let groups = unproven else { return }
     do throws(StoreError) {
       for found in groups { try rewrite(found) }
       try ring.level()
@@ -84,7 +91,7 @@ extension WriteState {
     }
   }
 
-  private func damagedGroup(_ lsn: UInt64) -> StoreError {
+  fileprivate func damagedGroup(_ lsn: UInt64) -> StoreError {
     StoreError(
       .journalDamaged, "transaction \(lsn) in the journal makes no sense", remedy: damageRemedy, path: core.file.path)
   }
@@ -109,9 +116,7 @@ extension WriteState {
     case .putRun(let key, let run):
       guard key.count <= core.limits.maximumKey, run.length <= RunLayout.maximumLength else { throw damagedGroup(lsn) }
       let pages = core.memory.pages(of: run)
-      guard run.page >= core.geometry.firstPage, pages.upperBound <= core.memory.fileLimit else {
-        throw damagedGroup(lsn)
-      }
+      guard !pages.isEmpty else { throw damagedGroup(lsn) }
       if !core.isReadOnly { try core.freeMap.hold(pages) }
       runs.append(pages)
       _ = try editor.put(key, .run(run), in: &roots[slot])

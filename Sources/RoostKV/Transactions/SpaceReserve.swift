@@ -71,6 +71,17 @@ extension StoreCore {
     memory.fileLimit = end
   }
 
+  /// Finds places for the map of zones that the file has had before its map: it grew, and no checkpoint followed. [F-3]
+  func placeMapPages() throws(StoreError) {
+    while freeMap.needsMapPages {
+      if let pages = try freeMap.allocate(minimum: 2, maximum: 2, from: pageFloor) {
+        try freeMap.placeMapPages(pages)
+      } else {
+        try growFile(by: 2, mapPagesAtEnd: false)
+      }
+    }
+  }
+
   /// A write of something that nothing refers to yet has failed: want of space fails its transaction alone. [C-3]
   func poisonUnlessFull(_ error: StoreError) -> StoreError {
     if error.code != .noSpace, error.code != .sizeLimit { commits.poison(error) }

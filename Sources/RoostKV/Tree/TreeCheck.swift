@@ -1,3 +1,6 @@
+// Bounds: everything is read through `LeafPage` and `BranchPage` behind `PageCheck`; single bytes
+// within the page.
+
 /// Something wrong with a tree.
 package struct TreeProblem: Sendable, CustomStringConvertible {
   package var page: PageNumber
@@ -95,8 +98,10 @@ extension TreeCheck {
       report(number, "doesn't match its checksum any more")
       return false
     }
-    let limit = isFrame ? memory.frameEnd : memory.firstFrame
-    if let problem = PageCheck.problem(of: page, pageSize: memory.pageSize, pageLimit: limit) {
+    // A frame's children may be frames or pages of the file.
+    let end = isFrame ? memory.frameEnd : memory.fileLimit
+    let children = min(memory.firstFilePage, isFrame ? memory.firstFrame : end)..<end
+    if let problem = PageCheck.problem(of: page, pageSize: memory.pageSize, children: children) {
       report(number, problem)
       return false
     }
