@@ -1,5 +1,8 @@
 /// A transaction that changes the store. There is one at a time; it rolls back when it ends without `commit`.
 ///
+/// After a change that met damage, or for which the disk had no room, every further call throws that error again, `commit`
+/// too: only a rollback is left, of the whole transaction or to a savepoint.
+///
 /// Not bound to a thread, but used by one at a time.
 public struct WriteTransaction: ~Copyable, ReadOperations {
   private let state: WriteState
@@ -8,6 +11,7 @@ public struct WriteTransaction: ~Copyable, ReadOperations {
 
   deinit { state.rollback() }
 
+  /// What the reading operations work on; not for programs.
   public var _view: _StoreView {
     get throws(StoreError) {
       try state.requireOpen()
@@ -39,7 +43,7 @@ public struct WriteTransaction: ~Copyable, ReadOperations {
   // MARK: Entries
 
   /// Puts an entry, in place of the one with this key if there is one. O(log n).
-  /// - Throws: `keyTooLong`, `valueTooLong`, `noSpace`, `sizeLimit`; the entry is then as it was.
+  /// - Throws: `keyTooLong`, `valueTooLong`, `sizeLimit`, or `noSpace` for a long value: the entry is then as it was.
   public mutating func put(
     _ key: some ByteSource, _ value: some ByteSource, in table: Table
   ) throws(StoreError) {
@@ -119,7 +123,7 @@ public struct WriteTransaction: ~Copyable, ReadOperations {
 
   /// Undoes all that was done since `savepoint`, which stays usable.
   public mutating func rollback(to savepoint: borrowing Savepoint) throws(StoreError) {
-    try state.requireOpen()
+    try state.requireUnfinished()
     state.rollback(to: savepoint.point)
   }
 

@@ -17,6 +17,8 @@ final class WriteState {
   /// Space is taken only behind this page; giving the transaction up cuts the file back to it.
   let floor: UInt64
   private(set) var isFinished = false
+  /// Why the transaction can only be rolled back, as a whole or to a savepoint: a change has stopped midway.
+  private var failure: StoreError?
   private(set) var nextTableID: UInt64
   /// Extents of `spilled` that a rollback to a savepoint has made useless.
   private var abandonedSpill: [Range<UInt64>] = []
@@ -55,11 +57,24 @@ final class WriteState {
   var isLarge: Bool { records == nil && !core.isInMemory }
 
   func requireOpen() throws(StoreError) {
+    try requireUnfinished()
+    if let failure { throw failure }
+  }
+
+  func requireUnfinished() throws(StoreError) {
     guard !isFinished else { throw transactionFinished() }
+  }
+
+  /// Takes in that a change has failed. Want of frames is noticed before anything is changed; behind any other failure the
+  /// trees may be half changed, or have what the caller was told they don't.
+  private func failed(_ error: StoreError) -> StoreError {
+    if error.code != .sizeLimit { failure = error }
+    return error
   }
 
   /// The slot of a table in `roots`.
   func slot(_ table: Table) throws(StoreError) -> Int {
+    if let failure { throw failure }
     guard let slot = directory.slot(of: table.id, hint: table.slot) else { throw tableNotFound(table.name) }
     return slot
   }
@@ -72,14 +87,26 @@ final class WriteState {
     let slot = try slot(table)
     guard key.count <= core.limits.maximumKey else { throw keyTooLong(key.count) }
     if core.limits.fitsInline(key: key.count, value: value.count) {
-      let replaced = try editor.put(key, .inline(value), in: &roots[slot])
+      let replaced = try put(key, .inline(value), slot)
       try record { $0.put(key, value, table: table.id) }
       return replaced
     }
     let run = try writeRun(value)
-    let replaced = try editor.put(key, .run(run), in: &roots[slot])
-    try record { $0.putRun(key, run, table: table.id) }
-    return replaced
+    do throws(StoreError) {
+      let replaced = try put(key, .run(run), slot)
+      try record { $0.putRun(key, run, table: table.id) }
+      return replaced
+    } catch {
+      // Nothing refers to the run, unless the transaction has failed and goes back anyway.
+      if failure == nil { core.giveBack(runs.suffix(1)); runs.removeLast() }
+      throw error
+    }
+  }
+
+  private func put(
+    _ key: UnsafeRawBufferPointer, _ value: TreeValue, _ slot: Int
+  ) throws(StoreError) -> Bool {
+    do throws(StoreError) { return try editor.put(key, value, in: &roots[slot]) } catch { throw failed(error) }
   }
 
   private func writeRun(_ value: UnsafeRawBufferPointer) throws(StoreError) -> RunDescriptor {
@@ -98,15 +125,24 @@ final class WriteState {
 
   func delete(_ key: UnsafeRawBufferPointer, _ table: Table) throws(StoreError) -> Bool {
     let slot = try slot(table)
-    guard try editor.remove(key, in: &roots[slot]) else { return false }
+    do throws(StoreError) {
+      guard try editor.remove(key, in: &roots[slot]) else { return false }
+    } catch {
+      throw failed(error)
+    }
     try record(isDelete: true) { $0.delete(key, table: table.id) }
     return true
   }
 
   func deleteRange(_ range: KeyRange, _ table: Table) throws(StoreError) -> Int {
     let slot = try slot(table)
-    let count = try range.withBounds { (lower, upper) throws(StoreError) in
-      try editor.removeRange(lower, upper, in: &roots[slot])
+    let count: UInt64
+    do throws(StoreError) {
+      count = try range.withBounds { (lower, upper) throws(StoreError) in
+        try editor.removeRange(lower, upper, in: &roots[slot])
+      }
+    } catch {
+      throw failed(error)
     }
     if count > 0 { try record(isDelete: true) { $0.deleteRange(range, table: table.id) } }
     return Int(clamping: count)
@@ -121,12 +157,18 @@ final class WriteState {
       // A group has to fit a segment, and replaying it has to stay cheap.
       if records!.count > core.options.journalBound / 2 { records = nil }
     }
-    if core.dirtyBytes > core.memoryBound { try spill() }
+    guard core.dirtyBytes > core.memoryBound else { return }
+    do throws(StoreError) { try spill() } catch {
+      // The change is made, and its caller is told that it isn't.
+      failure = error
+      throw error
+    }
   }
 
   // MARK: Tables
 
   func createTable(_ name: String) throws(StoreError) -> Table {
+    try requireOpen()
     let bytes = Array(name.utf8)
     guard (1...255).contains(bytes.count) else { throw invalidName(name) }
     guard directory.slot(named: bytes) == nil else {
@@ -170,7 +212,7 @@ final class WriteState {
   }
 
   func removeTable(_ id: UInt32, _ slot: Int) throws(StoreError) {
-    try editor.removeAll(in: &roots[slot])
+    do throws(StoreError) { try editor.removeAll(in: &roots[slot]) } catch { throw failed(error) }
     setTables(directory.tables.filter { $0.id != id })
   }
 
@@ -256,6 +298,7 @@ final class WriteState {
     spilled.removeSubrange(point.spilled...)
     nextTableID = point.nextTableID
     onlyDeletes = point.onlyDeletes
+    failure = nil
     changeCount += 1
   }
 

@@ -1,3 +1,6 @@
+// Bounds: the path has room for the greatest height; key and value are together shorter than the page
+// that they are copied to.
+
 /// A value for an entry.
 package enum TreeValue {
   /// To be stored in the leaf; key and value have to fit by `TreeLimits`.
@@ -20,8 +23,10 @@ package struct TreeLimits: Sendable {
 
 /// Changes trees within a write transaction.
 ///
-/// Each operation first goes down reading, and verifies all it will need; then it reserves frames;
-/// then it changes pages. So after a throw the tree is as it was before the call.
+/// Each operation first goes down reading, and verifies the pages on its way; then it reserves frames;
+/// then it changes pages. So after `keyTooLong`, `valueTooLong` and `sizeLimit` the tree is as it was before
+/// the call. After `pageDamaged` it may be half changed, for entries that contradict each other are met
+/// only when a page is written anew: the transaction has to be rolled back. `WriteState` sees to it.
 ///
 /// Keys and values may lie in pages of the tree that is changed: such are copied first.
 package final class TreeEditor {
