@@ -30,6 +30,9 @@ package struct DiskState: Sendable {
   /// How many pieces of writes, each within one sector, a crash may keep or lose.
   package var pendingPieces: Int { versions.values.reduce(0) { $0 + $1.count } }
 
+  /// The sectors that a crash may leave old.
+  package var pendingSectors: [Int] { versions.keys.sorted() }
+
   // MARK: What happens to the file
 
   /// - Parameters:
@@ -106,6 +109,11 @@ extension DiskState {
     lengthsKept: Int, keeping: (_ write: Int, _ sector: Int) -> Bool
   ) -> DiskImage {
     DiskImage(crashed(lengthsKept: lengthsKept, keeping: keeping).bytes)
+  }
+
+  /// The disk after a power loss that let the newest content of some sectors through, and all lengths.
+  package func crash(keeping isKept: (_ sector: Int) -> Bool) -> DiskImage {
+    crash(lengthsKept: pendingLengths.count) { _, sector in isKept(sector) }
   }
 
   /// The power loss before which all happened to become durable.
