@@ -1,3 +1,4 @@
+import Foundation
 import Roost
 import RoostKV
 import Testing
@@ -150,6 +151,50 @@ private enum LibraryPlan: SchemaMigrationPlan {
     #expect(text.contains("isbn: \"2\", pages: 200, author: "))
     #expect(text.contains("  (shape "))
     #expect(try roost.run(["records", store, "Magazine"], in: folder).status == 4)
+  }
+
+  @Test("[R-3] Members are listed in their order, by the tool and by the reader in Python alike")
+  func membersInOrder() throws {
+    let container = try ModelContainer(
+      for: Schema(versionedSchema: LibraryV1.self),
+      configurations: ModelConfiguration(url: URL(fileURLWithPath: store)))
+    let context = ModelContext(container)
+    let author = try #require(try context.fetch(FetchDescriptor<LibraryV1.Author>()).first)
+    let books = try context.fetch(FetchDescriptor<LibraryV1.Book>(sortBy: [SortDescriptor(\.isbn)]))
+    #expect(books.count == 2)
+    author.books = []
+    try context.save()
+    author.books = books.reversed()
+    context.insert(LibraryV1.Book(isbn: "0", pages: 5, author: author))
+    try context.save()
+
+    func isbns(_ identifiers: [Int]) throws -> [String] {
+      let rows = try #require(
+        try roost.run(["records", store, "Book", "--json"], in: folder).json() as? [[String: Any]])
+      return identifiers.compactMap { identifier in
+        let row = rows.first { $0["id"] as? Int == identifier }
+        return (row?["values"] as? [String: Any])?["isbn"] as? String
+      }
+    }
+    let authors = try #require(
+      try roost.run(["records", store, "Author", "--json"], in: folder).json() as? [[String: Any]])
+    let members = try #require((authors.first?["values"] as? [String: Any])?["books"] as? [Int])
+    #expect(try isbns(members) == ["2", "1", "0"])
+    #expect(members != members.sorted())
+
+    let reader = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appendingPathComponent("Tools/reader/roost_reader.py").path
+    let python = Process()
+    python.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    python.arguments = ["python3", "-B", reader, "rows", store, "Author"]
+    let output = Pipe()
+    python.standardOutput = output
+    try python.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    python.waitUntilExit()
+    // Without Python there is nothing to compare.
+    if python.terminationStatus == 127 { return }
+    #expect(text.contains("books: [\(members.map(String.init).joined(separator: ", "))]"), "\(text)")
   }
 
   @Test func aSchemaThatMakesNoSenseIsAProblem() throws {

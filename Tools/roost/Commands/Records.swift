@@ -90,19 +90,21 @@ private struct RecordLister {
     return (header.shape, readers[header.shape]?.values(record))
   }
 
-  /// The keys of a relationship's table are the owner's identifier and the member's.
+  /// A relationship's members in the order of its list. The keys of its table are the owner's identifier and the member's,
+  /// the values order keys.
   private func members(
     of owner: [UInt8], _ property: PropertyShape, _ transaction: borrowing ReadTransaction
   ) throws -> [UInt64] {
     let name = TableNames.links(entity.shape.name, property.name)
     guard let table = try transaction.tableIfPresent(name) else { return [] }
-    var members: [UInt64] = []
+    func number(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+    var members: [(order: UInt64, identifier: UInt64)] = []
     let cursor = try transaction.cursor(table)
     var found = try cursor.seek(owner)
     while found, let key = try cursor.key(), key.starts(with: owner) {
-      members.append(key.dropFirst(owner.count).reduce(0) { $0 << 8 | UInt64($1) })
+      members.append((number(try cursor.value() ?? []), number(key.dropFirst(owner.count))))
       found = try cursor.next()
     }
-    return members
+    return members.sorted { $0 < $1 }.map(\.identifier)
   }
 }
