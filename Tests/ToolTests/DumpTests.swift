@@ -21,6 +21,7 @@ import Testing
     return result.output
   }
 
+  /// SPEC.md [U-1] [U-2] [U-4] [U-6] [U-7]
   @Test func theExampleOfTheSpecification() throws {
     let store = try folder.makeStore(
       "store", ["words": [(Array("é".utf8), Array("1\t2".utf8)), (Array("a".utf8), [])]])
@@ -32,6 +33,7 @@ import Testing
     #expect(try String(decoding: dump(loaded), as: UTF8.self) == Self.example)
   }
 
+  /// SPEC.md [U-5]
   @Test func everyByteSurvives() throws {
     let all = (0...255).map { UInt8($0) }
     let store = try folder.makeStore(
@@ -80,6 +82,7 @@ import Testing
     #expect(try dump(loaded) == text)
   }
 
+  /// SPEC.md [U-3]
   @Test func oneTable() throws {
     let store = try folder.makeStore("store", ["a": [([65], [66])], "b": [([67], [68])]])
     let text = try String(decoding: dump(store, "b"), as: UTF8.self)
@@ -120,6 +123,7 @@ import Testing
     }
   }
 
+  /// SPEC.md [U-8]
   @Test(arguments: [
     "table t 2\nb\t\na\t\n", "table t 2\na\t\na\t\n", "table b 0\ntable a 0\n", "table a 0\ntable a 0\n",
     "table t 1\n\\x41\t\n", "table t 1\n\\xC3\t\n", "table t 1\na\n", "table t 01\na\t\n", "table t -1\n",

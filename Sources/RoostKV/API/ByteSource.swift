@@ -5,6 +5,7 @@ public protocol ByteSource {
 }
 
 extension Array: ByteSource where Element == UInt8 {
+  /// Calls `body` with the array's bytes, in place.
   @inlinable
   public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     try withUnsafeBufferPointer { (buffer) throws(E) -> R in try body(UnsafeRawBufferPointer(buffer)) }
@@ -12,6 +13,7 @@ extension Array: ByteSource where Element == UInt8 {
 }
 
 extension ArraySlice: ByteSource where Element == UInt8 {
+  /// Calls `body` with the slice's bytes, in place.
   @inlinable
   public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     try withUnsafeBufferPointer { (buffer) throws(E) -> R in try body(UnsafeRawBufferPointer(buffer)) }
@@ -19,6 +21,7 @@ extension ArraySlice: ByteSource where Element == UInt8 {
 }
 
 extension UnsafeRawBufferPointer: ByteSource {
+  /// Calls `body` with the buffer itself.
   @inlinable
   public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     try body(self)
@@ -27,6 +30,7 @@ extension UnsafeRawBufferPointer: ByteSource {
 
 /// A string stands for its UTF-8 bytes, as they are (no normalisation).
 extension String: ByteSource {
+  /// Calls `body` with the string's UTF-8 bytes; a string in another form is copied first.
   @inlinable
   public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     var copy = self

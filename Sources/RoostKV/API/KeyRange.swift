@@ -4,14 +4,20 @@
 public struct KeyRange: Sendable, Equatable {
   /// One end of a range.
   public enum Bound: Sendable, Equatable {
+    /// No end: every key on this side is in the range.
     case unbounded
+    /// This key is the last one on this side.
     case included([UInt8])
+    /// Keys up to this one, without it.
     case excluded([UInt8])
   }
 
+  /// The end at the lesser keys.
   public var lower: Bound
+  /// The end at the greater keys.
   public var upper: Bound
 
+  /// The keys between two ends; without arguments, every key.
   public init(lower: Bound = .unbounded, upper: Bound = .unbounded) {
     self.lower = lower
     self.upper = upper

@@ -11,6 +11,7 @@ public struct ReadTransaction: ~Copyable, ReadOperations, @unchecked Sendable {
     self.hold = hold
   }
 
+  /// What the reading operations work on; not for programs.
   public var _view: _StoreView {
     _StoreView(
       core: hold.core, directory: hold.version.directory, roots: hold.version.roots, holder: .snapshot(hold.version))

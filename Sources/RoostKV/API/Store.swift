@@ -40,6 +40,7 @@ public final class Store: Sendable {
 
   /// The file's absolute path; `nil` for a store in memory.
   public var path: String? { core.isInMemory ? nil : core.file.path }
+  /// Whether it was opened for reading only.
   public var isReadOnly: Bool { core.isReadOnly }
   /// Bytes a page.
   public var pageSize: Int { core.geometry.pageSize }

@@ -26,7 +26,9 @@ public struct StoreOptions: Sendable {
     case copied
   }
 
+  /// What may be done with the store.
   public var access: Access = .readWrite
+  /// Where the pages that are read lie.
   public var pageAccess: PageAccess = .mapped
   /// Makes the store if there is none.
   public var createIfMissing = true
@@ -35,6 +37,7 @@ public struct StoreOptions: Sendable {
   public var pageSize = 8192
   /// Opening a store with another page size than `pageSize` throws `.wrongPageSize`.
   public var requirePageSize = false
+  /// What the disk promises of a sector. Used when a store is made.
   public var journalBlock: JournalBlock = .sector
   /// Journal bytes at whose half a checkpoint starts; twice as many block writers.
   public var journalBound = 32 << 20
@@ -53,8 +56,10 @@ public struct StoreOptions: Sendable {
   /// Permission bits of a new file, less the process's umask.
   public var fileMode: UInt16 = 0o600
 
+  /// The defaults, for reading and writing.
   public init() {}
 
+  /// The defaults, with what may be done with the store.
   public init(access: Access) { self.access = access }
 }
 

@@ -1,7 +1,10 @@
 /// What a store holds and costs. Counts of pages are in pages of `pageSize` bytes.
 public struct StoreStatistics: Sendable, Equatable {
+  /// The version of the file format.
   public var formatVersion: UInt32
+  /// The number that tells the store from others, as 32 hexadecimal digits.
   public var storeID: String
+  /// Bytes a page.
   public var pageSize: Int
   /// Bytes of the file; for a store in memory, of its pages.
   public var fileBytes: UInt64
@@ -9,18 +12,23 @@ public struct StoreStatistics: Sendable, Equatable {
   public var generation: UInt32
   /// The newest commit that readers see.
   public var commitNumber: UInt64
+  /// Tables, those of the library included.
   public var tableCount: Int
   /// Entries of all tables.
   public var entryCount: Int
-  /// Pages in use in the file, and free ones.
+  /// Pages in use in the file.
   public var usedPages: UInt64
+  /// Pages of the file that may be written.
   public var freePages: UInt64
-  /// Bytes that the journal takes in the file, and of groups since the newest checkpoint.
+  /// Bytes that the journal takes in the file.
   public var journalSpace: UInt64
+  /// Bytes of the journal's groups since the newest checkpoint.
   public var journalBytes: UInt64
+  /// Segments that the journal is made of.
   public var journalSegments: Int
-  /// Changed pages in memory, in bytes, and bytes of older pages kept for snapshots.
+  /// Bytes of changed pages in memory.
   public var dirtyBytes: Int
+  /// Bytes of older pages in memory that are kept for snapshots.
   public var pinnedBytes: Int
   /// Bytes in the file that only snapshots still reach.
   public var pinnedFileBytes: UInt64
@@ -30,9 +38,11 @@ public struct StoreStatistics: Sendable, Equatable {
   public var oldestSnapshotAge: Duration?
   /// The oldest commit that a snapshot sees.
   public var oldestSnapshotCommit: UInt64?
-  /// Since the store was opened.
+  /// Groups written to the journal since the store was opened: one for each commit but large ones.
   public var groupsWritten: UInt64
+  /// Flushes since the store was opened.
   public var flushes: UInt64
+  /// Bytes written to the journal since the store was opened.
   public var journalBytesWritten: UInt64
   /// The row `current` of the library's schema table, as the header has it.
   public var schemaTag: [UInt8]

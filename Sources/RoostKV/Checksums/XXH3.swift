@@ -3,7 +3,7 @@
 /// It is the one checksum of the file format: pages, journal groups and chunks of large values,
 /// so that anybody can check a file with the reference library.
 ///
-/// Each function reads `input` within its `count` bytes and the secret within its 192; where that
+/// Bounds: each function reads `input` within its `count` bytes and the secret within its 192; where that
 /// isn't plain a comment says why. The hash is defined with wrapping arithmetic, hence `&+`.
 package enum XXH3 {
   /// The hash of `bytes`. O(n).

@@ -1,3 +1,5 @@
+// Bounds: the secret is three vectors of 64 bytes, together the 192 that readers of it stay within.
+
 /// The 192 constant bytes that XXH3 mixes with its input.
 enum XXH3Secret {
   static let count = 192

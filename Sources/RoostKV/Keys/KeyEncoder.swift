@@ -6,6 +6,7 @@ public struct KeyEncoder: Sendable {
   /// The key so far.
   public private(set) var bytes: [UInt8] = []
 
+  /// A key without components.
   public init() {}
 
   /// Keeps room for a key of `capacity` bytes.

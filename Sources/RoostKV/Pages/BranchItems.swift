@@ -1,3 +1,5 @@
+// Bounds: as in `LeafItems`.
+
 /// The children of up to two branches and a new one among them, in order: what a split, a merge or a
 /// change of prefix distributes over pages.
 ///

@@ -1,3 +1,5 @@
+// Bounds: addresses come from `PageMemory` and are handed on; nothing is read here.
+
 /// A page of the file that a transaction no longer needs.
 package struct FreedPage: Equatable, Sendable {
   package var page: PageNumber

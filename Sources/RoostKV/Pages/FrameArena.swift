@@ -1,3 +1,5 @@
+// Bounds: a frame's number is compared with the arena's limits before its owner is looked up.
+
 /// Which frames are in use, and whose they are. Touched only with the writer lock held.
 ///
 /// A frame is owned by the subtransaction that made it: only that one changes it in place. After

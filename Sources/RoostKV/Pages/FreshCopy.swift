@@ -1,3 +1,6 @@
+// Bounds: both pages are whole ones; entries are read through `LeafPage` and `BranchPage`, and written
+// through writers that look at the room.
+
 extension PageMemory {
   /// Copies a page into a frame for changing.
   ///

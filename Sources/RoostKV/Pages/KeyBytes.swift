@@ -6,6 +6,9 @@
   import Musl
 #endif
 
+// Bounds: each function reads within the counts it is given; a word is read only where 8 bytes are
+// left.
+
 /// Heads and comparisons of keys. Each function reads only within the counts it is given.
 enum KeyBytes {
   /// The head of a key: its first 8 bytes as a big-endian number, zero-filled. [T-1]

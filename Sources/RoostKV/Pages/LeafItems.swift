@@ -1,3 +1,6 @@
+// Bounds: an index is below the count, which is the sum of the pages' own; what it leads to is read
+// through `LeafPage`, and written through `LeafWriter`, which look at the room.
+
 /// The entries of up to two leaves and a new one among them, in order: what a split, a merge or a
 /// change of prefix distributes over pages.
 ///

@@ -1,3 +1,5 @@
+// Bounds: the header's fields lie within the first 40 bytes of a whole page.
+
 /// What a page is for.
 package enum PageKind: UInt8, Sendable {
   case leaf = 1

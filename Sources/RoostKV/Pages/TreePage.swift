@@ -1,3 +1,6 @@
+// Bounds: frames alone, whose counts are in range because they were made here; images are of a page's
+// size.
+
 /// A tree page's children, for whoever writes pages out and carries references over.
 ///
 /// For frames, whose count is in range because we made them.

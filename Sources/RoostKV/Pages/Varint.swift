@@ -1,3 +1,6 @@
+// Bounds: a word is read up to the page's end; two bytes are written where the caller has room for the
+// cell.
+
 /// The varints that cells begin with. SPEC section 2.
 enum Varint {
   static let maximum = 0x7FFF

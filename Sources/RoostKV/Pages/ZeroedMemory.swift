@@ -6,6 +6,8 @@
   import Musl
 #endif
 
+// Bounds: only allocates; whoever gets the memory keeps its size.
+
 /// Large tables that are mostly zero: the system provides the touched parts only.
 enum ZeroedMemory {
   static func allocate(count: Int) -> UnsafeMutableRawPointer? {

@@ -6,6 +6,8 @@
   import Musl
 #endif
 
+// Bounds: reads are cut off at the count, and writes grow it, within the reservation's part.
+
 /// A file's bytes held in memory, which can move into a part of a reservation and be seen there as
 /// a file's mapping is. Touching a page beyond the end is as deadly as it is there.
 ///

@@ -8,6 +8,8 @@ import Synchronization
   import Musl
 #endif
 
+// Bounds: the array grows before an index reaches its capacity.
+
 /// Which file it is, whatever path, symbolic or hard link led to it.
 struct FileIdentity: Hashable, Sendable {
   let device: UInt64

@@ -6,6 +6,8 @@
   import Musl
 #endif
 
+// Bounds: parts are compared with the reservation's size before their addresses are formed.
+
 /// A contiguous range of addresses. It takes no memory until parts of it are made usable.
 ///
 /// The engine lays the file's mapping and its own memory side by side in one reservation, so that

@@ -8,6 +8,8 @@
 
 // What the systems' headers don't show to Swift, and what differs between them. All functions
 // return 0 or the number of an error; none leaves it to `errno`.
+//
+// Bounds: addresses go to the system with the counts that belong to them; nothing is read here.
 
 #if os(Linux)
   // The headers declare these only with _GNU_SOURCE. Their arguments are integers and pointers,

@@ -6,6 +6,9 @@
   import Musl
 #endif
 
+// Bounds: one object each, which lives as long as its owner, or is handed to the thread that takes it
+// over.
+
 /// The operating system's clock, locks and threads.
 package struct SystemRuntime: Runtime {
   package init() {}

@@ -1,3 +1,6 @@
+// Bounds: the staging buffer holds a whole number of pages, and is emptied before a page more than it
+// holds.
+
 /// Brings the trees in the file up to date, so that the journal can be used anew. SPEC.md [C-4] to [C-8]
 extension StoreCore {
   /// Writes a checkpoint of everything appended so far, unless the file holds it already. Not with the writer lock held.

@@ -1,3 +1,5 @@
+// Bounds: frames alone, read through `TreePage`.
+
 /// The first half of a checkpoint, with the writer lock held: what the new header will describe is fixed, and every
 /// changed page gets its place in the file. Nothing is written yet. SPEC.md [C-4]
 

@@ -1,3 +1,5 @@
+// Bounds: frames alone, read through `TreePage`; the image is of a page's size.
+
 /// Transactions too large for the journal or for memory. SPEC.md [C-9]
 extension StoreCore {
   /// Commits by being a checkpoint. The writer lock is held throughout, so that no group can come between.

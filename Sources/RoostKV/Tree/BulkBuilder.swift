@@ -1,3 +1,5 @@
+// Bounds: frames are whole pages; entries of pages are read through `LeafPage` and `BranchPage`.
+
 /// Builds a tree, or goes on building one at its right edge, from entries in ascending order. Pages are
 /// filled, and none is touched twice. `finish()` has to be called.
 ///

@@ -1,3 +1,5 @@
+// Bounds: pages are read through `LeafPage` and `BranchPage`; the image is of a page's size.
+
 // What follows a removal: pages that became empty go, pages that became small are merged with a
 // neighbour if the two fit one page.
 //

@@ -1,3 +1,5 @@
+// Bounds: pages are read through `LeafPage` and `BranchPage`.
+
 /// The value of an entry, in place: valid as long as the page is.
 package struct LeafEntry {
   /// The value's bytes, or the descriptor of its run.

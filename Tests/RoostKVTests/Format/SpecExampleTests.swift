@@ -33,7 +33,7 @@ import Testing
     #expect(try example(name) == found, "the program writes\n\(found)")
   }
 
-  @Test("[H-1] The header slot of an empty store")
+  @Test("[H-1] [F-2] The header slot of an empty store")
   func header() throws {
     let storeID = try #require(storeID)
     let header = Header(

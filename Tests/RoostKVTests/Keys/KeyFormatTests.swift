@@ -5,6 +5,7 @@ import Testing
 
 /// The bytes of keys, as the specification's examples have them, and what is done with other bytes.
 @Suite struct KeyFormatTests {
+  /// SPEC.md [K-2]
   @Test(arguments: [
     (KeyEncoder.key(Int?.none), "05"),
     (KeyEncoder.key(false), "08"),
@@ -33,6 +34,7 @@ import Testing
     #expect(key.map { String(format: "%02x", $0) }.joined() == hex)
   }
 
+  /// SPEC.md [K-1]
   @Test func componentsReadWithoutASchema() {
     var encoder = KeyEncoder()
     encoder.append("Zoë")
@@ -47,6 +49,7 @@ import Testing
     #expect(decoder.remaining() == expected)
   }
 
+  /// SPEC.md [K-7]
   @Test func normalFormIsStored() {
     var (composed, decomposed) = (KeyEncoder(), KeyEncoder())
     composed.appendNormalized("\u{E9}")

@@ -20,6 +20,7 @@ import Testing
     Int64(exactly: value).map { KeyEncoder.key($0) } ?? KeyEncoder.key(UInt64(value))
   }
 
+  /// SPEC.md [K-3]
   @Test func integersOrderAcrossWidthsAndSigns() {
     for (low, high) in zip(Self.integers, Self.integers.dropFirst()) {
       let order = compare(Self.key(low), Self.key(high))
@@ -71,6 +72,7 @@ import Testing
     }
   }
 
+  /// SPEC.md [K-4]
   @Test func zeroAndNaN() {
     #expect(KeyEncoder.key(-0.0) == KeyEncoder.key(0.0))
     #expect(KeyEncoder.key(Double.nan) == KeyEncoder.key(-Double.nan))
@@ -78,6 +80,7 @@ import Testing
     #expect(KeyEncoder.key(Float(1.5)) == KeyEncoder.key(1.5))
   }
 
+  /// SPEC.md [K-6]
   @Test(arguments: Seed.first(4))
   func stringsAndBytesOrder(seed: Seed) throws {
     var random = seed.generator
@@ -124,6 +127,7 @@ import Testing
     #expect(wrong.isEmpty)
   }
 
+  /// SPEC.md [K-5]
   @Test(arguments: Seed.first(4))
   func decimalsOrder(seed: Seed) throws {
     var random = seed.generator

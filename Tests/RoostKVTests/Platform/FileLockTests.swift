@@ -26,6 +26,7 @@ import Testing
     try POSIXFile(path: folder.file(), mode: .create(0o600)).close()
   }
 
+  /// SPEC.md
   @Test func theSecondWriterLearnsWhoTheFirstIs() throws {
     try makeFile()
     let child = holder(.readWrite) { (file) throws(StoreError) in try file.lockForWriting() }
@@ -58,6 +59,7 @@ import Testing
     child.kill()
   }
 
+  /// SPEC.md
   @Test func pinsOfOtherProcessesAreSeenUntilTheyEnd() throws {
     try makeFile()
     let file = try POSIXFile(path: folder.file(), mode: .readWrite)

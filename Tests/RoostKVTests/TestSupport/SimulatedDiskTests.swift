@@ -24,6 +24,7 @@ import Testing
 
   // MARK: Writes
 
+  /// SPEC.md [D-1]
   @Test func anUnflushedWriteMayVanishOrTearBetweenSectors() throws {
     let disk = disk(0, sectors: 4)
     try disk.write(filled(1, 2 * sector), at: UInt64(sector))
@@ -34,6 +35,7 @@ import Testing
     #expect(disk.medium.killImage == expected[3])
   }
 
+  /// SPEC.md [D-2]
   @Test func aFlushedWriteStays() throws {
     let disk = disk(0, sectors: 2)
     try disk.write(filled(1, 100), at: 300)
@@ -43,6 +45,7 @@ import Testing
     #expect(crashes.first?.bytes[300..<400].allSatisfy { $0 == 1 } == true)
   }
 
+  /// SPEC.md [D-3]
   @Test func writesReorder() throws {
     let disk = disk(0, sectors: 2)
     try disk.write([1], at: 0)
@@ -213,6 +216,7 @@ import Testing
     #expect(try disk.read(4, at: 0) == [1, 2, 0, 0])
   }
 
+  /// SPEC.md [D-4]
   @Test(arguments: [DiskFault.AfterFlush.pending, .forgotten, .reverted])
   func aFailedFlushMakesLittleDurable(_ after: DiskFault.AfterFlush) throws {
     let disk = disk(0, sectors: 64)

@@ -26,7 +26,7 @@ import Testing
     return image
   }
 
-  @Test("[J-4] It is damage, also for a reader, and the file stays as it is")
+  @Test("[J-4] [X-5] It is damage, also for a reader, and the file stays as it is")
   func refused() throws {
     let image = try damaged()
     for access in [StoreOptions.Access.readWrite, .readOnly] {

@@ -198,7 +198,7 @@ import Testing
     try requireSound(store, "")
   }
 
-  @Test("Tables are made, renamed, listed, dropped, and not found afterwards")
+  @Test("[G-1] Tables are made, renamed, listed, dropped, and not found afterwards")
   func tables() throws {
     let folder = TemporaryDirectory()
     var store: Store? = try Store.open(folder.file())

@@ -93,6 +93,7 @@ import Testing
     #expect(try ModelContext(container).fetchCount(FetchDescriptor<Item>()) == 0)
   }
 
+  /// SPEC.md
   @Test func identifiersStayUniqueOverRelaunches() throws {
     var numbers: [PersistentIdentifier] = []
     for round in 0..<3 {

@@ -75,6 +75,7 @@ import Testing
     #expect(kayThere.animals.map(\.name) == ["Leo"])
   }
 
+  /// SPEC.md
   @Test func toManyOrderIsKept() throws {
     let lion = Zoo.Animal(name: "Leo")
     lion.notes = ["a", "b", "c"].map { Zoo.Note($0) }

@@ -168,6 +168,7 @@ import Testing
     #expect(try stored().first?.persistentModelID == b.persistentModelID)
   }
 
+  /// SPEC.md
   @Test func nilAndCompositesCollideOnlyAsAWhole() throws {
     for name in ["a", "b", "c"] { context.insert(Vault(name: name)) }
     context.insert(Seat("A", 1, "x"))
@@ -181,6 +182,7 @@ import Testing
     #expect(seats.map(\.guest) == ["w", "y", "z"])
   }
 
+  /// SPEC.md
   @Test func canonicallyEquivalentAndLongStringsCollide() throws {
     context.insert(Vault(name: "caf\u{E9}", note: "1"))
     try context.save()

@@ -166,6 +166,7 @@ enum Shelf {
     }
   }
 
+  /// SPEC.md
   @Test func aSweepCompletesIndexesAndIsOverOnce() throws {
     try fill()
     let container = try open(Shelf.V2.self, Shelf.Plan12.self, .lazy)
@@ -183,6 +184,7 @@ enum Shelf {
       try again.fetchCount(FetchDescriptor<Shelf.V2.Book>(predicate: #Predicate { $0.pages > 250 })) == 2)
   }
 
+  /// SPEC.md [M-8]
   @Test func savesAndDeletionsCountOutdatedRecordsDown() throws {
     try fill()
     let container = try open(Shelf.V2.self, Shelf.Plan12.self, .lazy)

@@ -112,6 +112,7 @@ enum CustomHabitPlan: SchemaMigrationPlan {
     #expect(abs(try #require(dates.first).timeIntervalSinceNow) < 60)
   }
 
+  /// SPEC.md
   @Test func aLazyStoreIsReadAndWrittenAsAnyOther() throws {
     try fill(["run", "read", "eat"])
     for round in 0..<2 {

@@ -97,6 +97,7 @@ import Testing
     }
   }
 
+  /// SPEC.md
   @Test func classesWithSuperclasses() throws {
     class Base: Codable {
       var a = 0
@@ -124,6 +125,7 @@ import Testing
     #expect(copy.a == 1 && copy.b == 2)
   }
 
+  /// SPEC.md
   @Test func equalValuesHaveEqualBytes() throws {
     let names = (0..<200).map { "name \($0)" }
     let forward = try CodedEncoder.encode(Set(names)).bytes
@@ -137,6 +139,7 @@ import Testing
   }
 
   /// The examples of the specification.
+  /// SPEC.md
   @Test func bytes() throws {
     struct Address: Codable {
       var street = "Elm"
@@ -161,6 +164,7 @@ import Testing
     case item(List)
   }
 
+  /// SPEC.md
   @Test func deepValuesAreRefused() {
     var list = List.end
     for _ in 0..<300 { list = .item(list) }

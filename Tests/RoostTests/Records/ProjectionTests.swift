@@ -16,6 +16,7 @@ import Testing
     return try withReader(record, of: habitShape, as: entity, settled: settled) { $0.scalar(0, as: type) }
   }
 
+  /// SPEC.md
   @Test func addedProperties() throws {
     #expect(
       try read(PropertyShape("color", .string), default: Array("red".utf8), as: String.self) == ("red", nil))
@@ -69,6 +70,7 @@ import Testing
     #expect(note == nil)
   }
 
+  /// SPEC.md
   @Test func wideningIntegers() throws {
     let stored = EntityShape(
       "E", [PropertyShape("n", .int8), PropertyShape("u", .uint32), PropertyShape("f", .float)])

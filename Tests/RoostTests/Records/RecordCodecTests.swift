@@ -6,6 +6,7 @@ import Testing
 
 @Suite struct RecordCodecTests {
   /// The example of the specification.
+  /// SPEC.md
   @Test func bytesOfTheExample() {
     let hex = habitRecord().map { String(format: "%02x", $0) }.joined()
     #expect(
@@ -67,6 +68,7 @@ import Testing
     try withView(habitRecord(name: justFits), of: habitShape) { #expect($0.scalar(1) == justFits) }
   }
 
+  /// SPEC.md
   @Test func scalarsKeepTheirBits() throws {
     let shape = EntityShape(
       "E", [PropertyShape("d", .double), PropertyShape("f", .float), PropertyShape("t", .date)])

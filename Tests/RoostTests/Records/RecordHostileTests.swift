@@ -57,6 +57,7 @@ import Testing
     #expect(name == "" && failure == RecordFailure(property: 1, reason: .damagedField))
   }
 
+  /// SPEC.md
   @Test func damageIsNotedAndTheRestReads() throws {
     var record = habitRecord()
     let nameStart = record.count - 12

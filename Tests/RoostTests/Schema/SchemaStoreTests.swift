@@ -27,6 +27,7 @@ import Testing
     #expect(try store.read { try SchemaStore.generation($0) } == nil)
   }
 
+  /// SPEC.md [M-1] [M-2]
   @Test func whatIsAdoptedIsLoaded() throws {
     let description = SchemaDescription(Schema(versionedSchema: SchemaVersionOne.self))
     let adopted = try adopt(description)
@@ -40,6 +41,7 @@ import Testing
     #expect(try store.read { try SchemaStore.generation($0) } == 1)
   }
 
+  /// SPEC.md [M-7]
   @Test func changedEntitiesGetNewShapes() throws {
     let first = try adopt(description(entity("A", n), entity("B", n)))
     let second = try adopt(
@@ -54,6 +56,7 @@ import Testing
     #expect(try load()?.outdated == [old: 5])
   }
 
+  /// SPEC.md [M-8]
   @Test func outdatedRecordsAreCountedDown() throws {
     let first = try adopt(description(entity("A", n)))
     try adopt(description(entity("A", n, s)), records: ["A": 5])
@@ -142,6 +145,7 @@ import Testing
     #expect(try load()?.buildingIndexes == [])
   }
 
+  /// SPEC.md [H-3]
   @Test func theCurrentRowFitsTheHeader() throws {
     try adopt(description(entity("A", n), label: .init(.max, .max, .max)))
     let row = try store.read { try $0.get("current", in: $0.table("\u{0}schema")) }
@@ -149,6 +153,7 @@ import Testing
   }
 
   /// The example of the specification.
+  /// SPEC.md [M-3] [M-4] [M-6]
   @Test func bytesOfTheExample() throws {
     let name = PropertyShape("name", .string)
     let done = PropertyShape("done", .bool)

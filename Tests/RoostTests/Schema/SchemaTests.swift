@@ -82,6 +82,7 @@ import Testing
     #expect(Schema.Version(-1, 0, 0) == Schema.Version(0, 0, 0))
   }
 
+  /// SPEC.md [M-5] [M-6]
   @Test func digestsFollowShapesAlone() {
     let a = entity("A", PropertyShape("x", .int64, typeName: "Int"))
     let b = entity("B", PropertyShape("y", .string, frozenDefault: [1]))
