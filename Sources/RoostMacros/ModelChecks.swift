@@ -117,6 +117,12 @@ extension ModelChecks {
         "a stored property of a model can't be a tuple: use a struct that conforms to Codable",
         at: type)
     }
+    if property.isNestedOptional && !property.isTransient, let type = binding.typeAnnotation?.type {
+      context.error(
+        "nestedOptional",
+        "a stored property of a model can't be an optional of an optional: records have one kind of nil",
+        at: type)
+    }
     if property.type == nil && property.initializer == nil {
       let typed = TokenSyntax.identifier("\(property.name): <#Type#>")
       let pattern = PatternSyntax(IdentifierPatternSyntax(identifier: typed))

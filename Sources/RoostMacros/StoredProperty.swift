@@ -63,6 +63,22 @@ extension StoredProperty {
     return type.as(IdentifierTypeSyntax.self)?.name.text == "Optional"
   }
 
+  /// An optional of an optional, as far as it is written out.
+  var isNestedOptional: Bool { type.flatMap(Self.wrapped).flatMap(Self.wrapped) != nil }
+
+  /// What an optional type is the optional of.
+  private static func wrapped(_ type: TypeSyntax) -> TypeSyntax? {
+    if let optional = type.as(OptionalTypeSyntax.self) { return optional.wrappedType }
+    if let optional = type.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) { return optional.wrappedType }
+    if let tuple = type.as(TupleTypeSyntax.self), tuple.elements.count == 1, let only = tuple.elements.first {
+      return wrapped(only.type)
+    }
+    guard let named = type.as(IdentifierTypeSyntax.self), named.name.text == "Optional",
+      let argument = named.genericArgumentClause?.arguments.first?.argument
+    else { return nil }
+    return TypeSyntax(argument)
+  }
+
   /// Whether the type is certainly one that records hold directly, so that no slot is needed.
   /// A transient property never needs one.
   var isPlain: Bool {

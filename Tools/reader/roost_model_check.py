@@ -2,6 +2,7 @@
 
 import math
 
+import roost_history
 import roost_keys
 import roost_records
 from roost_cbor import DECIMAL, CodedError, Tagged, decimal, encode
@@ -29,6 +30,8 @@ def check_models(store):
         entities[name] = {record.identifier: as_current(schema, record) for record in records}
         problems += _check_counts(schema, name, records)
     problems += _check_identifiers(store, entities)
+    problems += _check_history(store, schema)
+    problems += _check_families(store, schema)
     for name, shape in schema.entities.items():
         for kind in ('index', 'unique'):
             for names in shape.row.get('indexes' if kind == 'index' else 'uniques', ()):
@@ -70,6 +73,49 @@ def _check_identifiers(store, entities):
                 problems.append(
                     f'{name} {identifier}: written by commit {record.commit}, the newest is {newest}'
                 )
+    return problems
+
+
+def _check_history(store, schema):
+    """[R-20, R-21, R-23]"""
+    problems = []
+    counters = dict(store.tables[b'counters'].items()) if b'counters' in store.tables else {}
+    newest = int.from_bytes(counters.get(b'commit', b'\xff' * 8), 'big')
+    try:
+        for commit, save in roost_history.saves(store):
+            if not 1 <= commit <= newest:
+                problems.append(f'history: commit {commit}, the newest is {newest}')
+            for changes in save.changes:
+                if changes.shape not in schema.shapes:
+                    problems.append(f'history of commit {commit}: shape {changes.shape}, which is not known')
+                    continue
+                count = len(schema.shapes[changes.shape].properties)
+                places = [place for _, places in changes.updated for place in places]
+                places += [place for _, values in changes.deleted for place in values]
+                if any(place >= count for place in places):
+                    problems.append(f'history of commit {commit}: a property that the shape does not have')
+    except roost_history.HistoryError as problem:
+        problems.append(f'history: {problem}')
+    return problems
+
+
+def _check_families(store, schema):
+    """[R-19] No value of a uniqueness rule is in the tables of two entities of a family."""
+    problems, families = [], {}
+    for shape in schema.entities.values():
+        for names in shape.row.get('uniques', ()):
+            top = shape
+            while (parent := schema.entities.get(top.row.get('parent'))) and names in parent.row.get('uniques', ()):
+                top = parent
+            families.setdefault((top.name, tuple(names)), []).append(shape.name)
+    for (_, names), members in families.items():
+        owners = {}
+        for member in members:
+            table = f'unique/{member}/{",".join(names)}'.encode('utf-8')
+            for key, _ in store.tables[table].items() if len(members) > 1 and table in store.tables else ():
+                if key in owners:
+                    problems.append(f'unique {names}: a value is in {owners[key]} and {member}')
+                owners[key] = member
     return problems
 
 
@@ -149,7 +195,7 @@ def _is_kind_of(schema, name, ancestor):
 
 
 def _check_relationship(schema, shape, item, entities):
-    """[R-3] Members exist, and the inverse leads back."""
+    """[R-3, R-18] Members exist, and the inverse leads back."""
     relation, problems = item['relationship'], []
     destination = {}
     for name in schema.entities:
@@ -160,11 +206,15 @@ def _check_relationship(schema, shape, item, entities):
         inverse = next(
             (p for p in schema.entities[relation['to']].properties if p['name'] == relation['inverse']), None
         )
+    may_dangle = not relation.get('inverse') or bool(
+        inverse and item['kind'] == 'toOne' and inverse['relationship']['delete'] == 'noAction'
+    )
     for record in entities[shape.name].values():
         for target in _targets(record, item):
             what = f'{shape.name} {record.identifier}, {item["name"]}'
             if target not in destination:
-                problems.append(f'{what}: leads to {relation["to"]} {target}, which does not exist')
+                if not may_dangle or any(target in records for records in entities.values()):
+                    problems.append(f'{what}: leads to {relation["to"]} {target}, which does not exist')
             elif inverse and record.identifier not in _targets(destination[target], inverse):
                 problems.append(f'{what}: {relation["to"]} {target} does not lead back by {inverse["name"]}')
     return problems

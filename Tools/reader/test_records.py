@@ -177,6 +177,33 @@ class Schemas(StoreCase):
         ):
             self.assertNotEqual(self.problems(change), leads_nowhere)
 
+    def test_dangling(self):
+        """[R-18] References without an inverse may lead to a record that is gone, but to no other entity's."""
+
+        def one_way(tables, target):
+            row = decode(tables[b'\0schema'][b'shape\0\0\0\2'])
+            del row['properties'][3]['relationship']['inverse']
+            tables[b'\0schema'][b'shape\0\0\0\2'] = encode(row)
+            record = tables[b'records/Habit'][(3).to_bytes(8, 'big')]
+            leads = record.replace(struct.pack('<Q', 77), struct.pack('<Q', target))
+            tables[b'records/Habit'][(3).to_bytes(8, 'big')] = leads
+
+        self.assertEqual(self.problems(lambda tables: one_way(tables, 77)), [])
+        self.assertEqual(len(self.problems(lambda tables: one_way(tables, 2))), 1)
+
+    def test_history(self):
+        """[R-20, R-21]"""
+        row = bytes.fromhex('01 0000000000000000 00 01 02 01 01 01 00 00')
+        history = lambda row: lambda tables: tables.update({b'history': {(0).to_bytes(8, 'big'): row}})
+        newest = {b'next number': (78).to_bytes(8, 'big'), b'commit': (1).to_bytes(8, 'big')}
+        for changed in (row, row[:-1], row + b'0', b'\2' + row[1:]):
+            self.assertEqual(len(self.problems(history(changed))), 2, changed.hex())
+
+        def good(tables):
+            tables.update({b'history': {(1).to_bytes(8, 'big'): row}, b'counters': newest})
+
+        self.assertEqual(len(self.problems(good)), 1)
+
     def test_the_example_row(self):
         self.assertEqual(encode(decode(HABIT_V1)), HABIT_V1)
         self.assertEqual(decode(HABIT_V1)['uniques'], [['name']])

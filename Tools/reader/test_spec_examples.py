@@ -3,6 +3,7 @@ import re
 import unittest
 
 from roost_format import LEAF, Stamp, header_end, store_seed, unpack_header
+from roost_history import Changes, Save, parse
 from roost_journal import CREATE, PUT, parse_records, self_valid
 from roost_pages import Pages, leaf_entries
 
@@ -52,6 +53,10 @@ class SpecExamples(unittest.TestCase):
             [(r.kind, r.table, r.key) for r in records], [(CREATE, 1, b'birds'), (PUT, 1, b'owl')]
         )
         self.assertEqual(records[1].value, b'flies')
+
+    def test_history(self):
+        changes = Changes(2, [range(5, 8), range(300, 301)], [(3, [0, 8])], [(4, {1: b'Elm'})])
+        self.assertEqual(parse(example('history', 34)), Save(7e8 + 0.5, 'sync', [changes]))
 
     def test_leaf(self):
         pages = Pages(InMemory(24 * PAGE_SIZE, example('leaf', PAGE_SIZE)), PAGE_SIZE, store_seed(STORE_ID))

@@ -2,7 +2,7 @@ import Synchronization
 
 /// The numbers that a store counts up, each in a row of its own, eight bytes big-endian; and its name.
 enum Counters {
-  /// Object numbers from here on were never given out.
+  /// Object numbers from here on were never those of records.
   static let nextNumber = Array("next number".utf8)
   /// The number of the newest commit that changed objects.
   static let commit = Array("commit".utf8)
@@ -16,10 +16,14 @@ enum Counters {
   }
 }
 
-/// Gives out object numbers, each once: also those of objects that are never saved are not given again.
+/// Gives out object numbers, each once in the life of a process: also those of objects that are never saved.
 ///
-/// A save stores a limit well above the numbers given out, so that only after a crash with more
-/// unsaved objects than that can a number, of an object that was never stored, come back.
+/// A save stores a limit above all numbers given out until then, and so above those of all records; a process
+/// that opens the store begins there. After a crash the numbers that were given out since the last save can be
+/// given out again, from the limit on, which lies `block` above what that save had given out. They were those of
+/// objects that were never stored: no record, link or history has ever held them, and the objects are gone
+/// with the process. Only an identifier that a program wrote down elsewhere before it saved the object can find
+/// another object then, and that only after more than `block` unsaved insertions.
 final class NumberSource: Sendable {
   private static let block: UInt64 = 4096
   private let state: Mutex<(next: UInt64, limit: UInt64)>

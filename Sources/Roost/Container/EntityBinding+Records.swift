@@ -7,6 +7,16 @@ extension EntityBinding {
     return RecordView(record, header, projection)
   }
 
+  /// Throws when a record has no value for an attribute that has to have one.
+  func checkReadable(_ view: RecordView, _ number: UInt64) throws(RoostError) {
+    for property in delicate where !property.isReadable(view) {
+      throw RoostError(
+        .recordDamaged, "The record of object \(number) can't be read",
+        remedy: "delete the object with another model, or give the property an initial value",
+        entity: name, property: property.name, rows: 1)
+    }
+  }
+
   /// Calls `body` with a view of `record`.
   func withView<R>(_ record: [UInt8], _ body: (RecordView) throws -> R) rethrows -> R? {
     try record.withUnsafeBytes { bytes in try view(bytes).map(body) }
@@ -48,5 +58,14 @@ extension EntityBinding {
 
   private func property(_ index: Int?) -> String? {
     index.flatMap { properties.indices.contains($0) ? properties[$0].name : nil }
+  }
+}
+
+extension PropertyDescription {
+  /// Whether there is a value: the record's, or one that stands in for it.
+  func isReadable(_ view: RecordView) -> Bool {
+    if value(of: view.field(index)) != nil { return true }
+    func hasNeutral<Value>(_ type: Value.Type) -> Bool { neutral(type, depth: 0) != nil }
+    return _openExistential(valueType, do: hasNeutral)
   }
 }

@@ -17,11 +17,17 @@ final class EntityBinding: @unchecked Sendable {
   fileprivate(set) var indexes: [IndexBinding] = []
   /// Classes that inherit from this one, directly or not.
   fileprivate(set) var subentities: [EntityBinding] = []
+  /// The attributes whose values the history keeps when an object is deleted.
+  let preserved: [Int]
+  /// The attributes for which a record that can't be read may leave no value at all.
+  let delicate: [PropertyDescription]
 
   /// What only the program knows of the entity, and its layouts.
   let description: EntityDescription
   /// The number of the shape that records are written in.
   let shapeNumber: UInt32
+  /// Every shape that the store has of the entity, by number.
+  let shapes: [UInt32: EntityShape]
   /// How records are read, by their shape's number.
   let projections: [UInt32: RecordProjection]
   let snapshotProjection: RecordProjection
@@ -36,9 +42,19 @@ final class EntityBinding: @unchecked Sendable {
     name = type._$entityName
     self.space = space
     properties = type._$properties
+    preserved = properties.filter { $0.metadata.attributeOptions.contains(.preserveValueOnDeletion) }.map(\.index)
     columns = Dictionary(properties.map { ($0.keyPath, $0.index) }, uniquingKeysWith: { first, _ in first })
+    delicate = properties.filter { property in
+      if property.isOptional || property.defaultValue != nil { return false }
+      switch property.kind {
+      case .codable, .rawRepresentable: return true
+      case .scalar, .toOne, .toMany: return false
+      }
+    }
     description = model.description
     shapeNumber = model.current.id
+    shapes = Dictionary(
+      (model.shapes + [model.current]).map { ($0.id, $0.shape) }, uniquingKeysWith: { first, _ in first })
     let defaults = FrozenDefaults(model.current.shape)
     projections = Dictionary(
       model.shapes.map { shape in
@@ -59,25 +75,43 @@ final class EntityBinding: @unchecked Sendable {
   var family: [EntityBinding] { [self] + subentities }
 }
 
-/// A relationship between bound models.
-struct Relationship {
+/// A relationship of a bound model.
+final class Relationship: @unchecked Sendable {
+  // Immutable once `ModelBindings` has made it.
+
   let index: Int
   let name: String
   let access: RelationshipAccess
+  /// The model that has the relationship, declared or inherited.
+  let source: EntityBinding
   let destination: EntityBinding
   /// The relationship of the destination that refers back.
-  let inverse: Int?
+  fileprivate(set) var inverseRelationship: Relationship?
   let deleteRule: Schema.Relationship.DeleteRule
   let isOptional: Bool
   let minimumCount: Int
   /// Zero: any number.
   let maximumCount: Int
-  let isUnique: Bool
   /// The table of a to-many relationship's members.
   let links: Table?
 
   var isToMany: Bool { access.isToMany }
-  var inverseRelationship: Relationship? { inverse.flatMap { destination.relationship(at: $0) } }
+
+  fileprivate init(
+    _ property: PropertyDescription, _ access: RelationshipAccess, from source: EntityBinding,
+    to destination: EntityBinding, links: Table?
+  ) {
+    index = property.index
+    name = property.name
+    self.access = access
+    self.source = source
+    self.destination = destination
+    deleteRule = property.metadata.deleteRule
+    isOptional = property.isOptional
+    minimumCount = property.metadata.minimumModelCount ?? 0
+    maximumCount = property.metadata.maximumModelCount ?? 0
+    self.links = links
+  }
 }
 
 /// An index of a bound model.
@@ -86,6 +120,9 @@ struct IndexBinding {
   let names: [String]
   let isUnique: Bool
   let table: Table?
+  /// The tables of the same uniqueness rule in the other models of the family that it is declared for: a
+  /// value is in one of all these tables only.
+  let relatives: [Table]
   /// All rows are in the index, so that fetches may use it.
   let isComplete: Bool
 }
@@ -114,35 +151,67 @@ final class ModelBindings: @unchecked Sendable {
     byName = Dictionary(entities.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     byType = Dictionary(
       entities.map { (ObjectIdentifier($0.type), $0) }, uniquingKeysWith: { first, _ in first })
-    for (entity, model) in zip(entities, models) { try bind(entity, model, table) }
+    for entity in entities {
+      entity.subentities = entities.filter { $0 !== entity && $0.inherits(from: entity) }
+    }
+    for (entity, model) in zip(entities, models) {
+      try bindRelationships(of: entity, table)
+      try bindIndexes(of: entity, model, table)
+    }
+    for entity in entities { linkInverses(of: entity) }
+  }
+
+  // Entities and relationships refer to one another.
+  deinit {
+    for entity in entities {
+      for relationship in entity.relationships { relationship.inverseRelationship = nil }
+      (entity.relationships, entity.subentities) = ([], [])
+    }
   }
 
   func entity(_ type: any PersistentModel.Type) -> EntityBinding? { byType[ObjectIdentifier(type)] }
 
-  private func bind(_ entity: EntityBinding, _ model: BoundModel, _ table: (String) throws -> Table?) throws {
+  private func bindRelationships(of entity: EntityBinding, _ table: (String) throws -> Table?) throws {
     entity.relationships = try entity.properties.compactMap { property in
       guard let access = property.relationship, let destination = self.entity(access.destination) else {
         return nil
       }
-      let inverseName = model.description.shape.property(property.name)?.relationship?.inverse
-      return Relationship(
-        index: property.index, name: property.name, access: access, destination: destination,
-        inverse: inverseName.flatMap { name in destination.properties.first { $0.name == name }?.index },
-        deleteRule: property.metadata.deleteRule, isOptional: property.isOptional,
-        minimumCount: property.metadata.minimumModelCount ?? 0,
-        maximumCount: property.metadata.maximumModelCount ?? 0,
-        isUnique: property.metadata.relationshipOptions.contains(.unique),
-        links: access.isToMany ? try table(TableNames.links(entity.name, property.name)) : nil)
+      let links = access.isToMany ? try table(TableNames.links(entity.name, property.name)) : nil
+      return Relationship(property, access, from: entity, to: destination, links: links)
     }
+  }
+
+  private func linkInverses(of entity: EntityBinding) {
+    for relationship in entity.relationships {
+      let property = entity.description.shape.property(relationship.name)
+      guard let inverse = property?.relationship?.inverse else { continue }
+      relationship.inverseRelationship = relationship.destination.relationships.first { $0.name == inverse }
+    }
+  }
+
+  private func bindIndexes(
+    of entity: EntityBinding, _ model: BoundModel, _ table: (String) throws -> Table?
+  ) throws {
     entity.indexes = try model.description.shape.allIndexes.compactMap { index in
       let properties = index.names.compactMap { name in entity.properties.first { $0.name == name }?.index }
       guard properties.count == index.names.count else { return nil }
+      let relatives = index.isUnique ? relatives(of: entity, index) : []
       return IndexBinding(
         properties: properties, names: index.names, isUnique: index.isUnique,
         table: try table(TableNames.index(index, of: entity.name)),
+        relatives: try relatives.compactMap { try table(TableNames.index(index, of: $0.name)) },
         isComplete: !model.buildingIndexes.contains(index))
     }
-    entity.subentities = entities.filter { $0 !== entity && $0.inherits(from: entity) }
+  }
+
+  /// The other models that a uniqueness rule covers: those that inherit it from the model that declares it.
+  private func relatives(of entity: EntityBinding, _ rule: IndexShape) -> [EntityBinding] {
+    func has(_ entity: EntityBinding) -> Bool { entity.description.shape.uniques.contains(rule.names) }
+    var declaring = entity
+    while let parent = declaring.type._$superentity.flatMap({ self.entity($0) }), has(parent) {
+      declaring = parent
+    }
+    return declaring.family.filter { $0 !== entity && has($0) }
   }
 
   /// Every table that holds objects' data.

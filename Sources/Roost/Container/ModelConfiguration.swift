@@ -12,6 +12,9 @@ public struct ModelConfiguration: Identifiable, Hashable, Sendable {
   public let isStoredInMemoryOnly: Bool
   /// Whether an outdated store is rewritten when it is opened or as its records are used.
   public var migration: MigrationMode = .automatic
+  /// How many of the newest commits the store's history has at least; 0 for none. Each takes a few bytes
+  /// for every object changed.
+  public var historyLimit = 1000
   /// Accepted for compatibility; Roost has no app groups.
   public let groupContainer: GroupContainer
   /// Accepted for compatibility; Roost does not sync with CloudKit.
@@ -87,7 +90,7 @@ public struct ModelConfiguration: Identifiable, Hashable, Sendable {
   public static func == (a: Self, b: Self) -> Bool {
     a.url == b.url && a.name == b.name && a.allowsSave == b.allowsSave
       && a.isStoredInMemoryOnly == b.isStoredInMemoryOnly && a.migration == b.migration
-      && a.schema == b.schema
+      && a.historyLimit == b.historyLimit && a.schema == b.schema
   }
 
   public func hash(into hasher: inout Hasher) {

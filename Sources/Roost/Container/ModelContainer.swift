@@ -128,7 +128,8 @@ public final class ModelContainer: Equatable, @unchecked Sendable {
 extension ModelContainer {
   /// Deletes all objects. The container stays usable.
   ///
-  /// Contexts keep the objects they have, which are gone from the store.
+  /// Contexts keep the objects they have, which are gone from the store. So is the history: a token of it
+  /// has expired then.
   ///
   /// - Throws: `StoreError` when the store can't write.
   public func erase() throws {
@@ -138,6 +139,9 @@ extension ModelContainer {
       let commit =
         Counters.read(Counters.commit, try transaction.get(Counters.commit, in: try store.counters)) &+ 1
       for table in store.bindings.tables { try transaction.deleteRange(.all, in: table) }
+      if let history = try transaction.tableIfPresent(TableNames.history) {
+        try transaction.deleteRange(.all, in: history)
+      }
       try transaction.put(Counters.commit, RecordKey.bytes(commit), in: try store.counters)
       if let limit = store.numbers.newLimit() {
         try transaction.put(Counters.nextNumber, RecordKey.bytes(limit), in: try store.counters)

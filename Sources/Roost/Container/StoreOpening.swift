@@ -67,6 +67,7 @@ struct StoreOpening {
     let stored = try engine.write(.durable) { transaction in
       let counters = try transaction.createTable(TableNames.counters)
       try transaction.put(Counters.identifier, identifier, in: counters)
+      _ = try transaction.createTable(TableNames.history)
       for entity in target.description.entities {
         for name in TableNames.all(of: entity.shape) { _ = try transaction.createTable(name) }
       }

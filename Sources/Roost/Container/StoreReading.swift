@@ -2,6 +2,7 @@ import RoostKV
 
 /// One state of the store to read from: a snapshot of the newest commit, or a migration's transaction.
 protocol StoreReading: AnyObject {
+  func table(_ name: String) throws -> Table?
   func count(_ table: Table) throws -> Int
   func count(_ table: Table, in range: KeyRange) throws -> Int
   func get(_ key: [UInt8], in table: Table) throws -> [UInt8]?
@@ -20,6 +21,7 @@ final class SnapshotReading: StoreReading {
     transaction = try store.snapshot()
   }
 
+  func table(_ name: String) throws -> Table? { try transaction.tableIfPresent(name) }
   func count(_ table: Table) throws -> Int { try transaction.count(table) }
   func count(_ table: Table, in range: KeyRange) throws -> Int { try transaction.count(table, in: range) }
   func get(_ key: [UInt8], in table: Table) throws -> [UInt8]? { try transaction.get(key, in: table) }

@@ -5,6 +5,9 @@ package enum TableNames {
   /// Numbers the store counts up: see `Counters`.
   package static let counters = "counters"
 
+  /// What each save did, by commit number: see `HistoryRow`.
+  package static let history = "history"
+
   /// The records of an entity, by identifier.
   package static func records(_ entity: String) -> String { "records/\(entity)" }
 

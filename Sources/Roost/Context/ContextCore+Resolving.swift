@@ -88,13 +88,24 @@ extension ContextCore {
     return nil
   }
 
+  /// Makes an object of a record. Throws when the record has no value for an attribute that needs one.
+  func read<T: PersistentModel>(
+    _ view: RecordView, _ number: UInt64, _ entity: EntityBinding, as type: T.Type
+  ) throws -> T {
+    let before = notes.count
+    let model = T(_$record: RecordReader(view, notes: notes))
+    // Something was not as it should be, which mostly has a stand-in.
+    if notes.count != before { try entity.checkReadable(view, number) }
+    return model
+  }
+
   /// Makes an object of a record and registers it.
   func materialize(
     _ record: UnsafeRawBufferPointer, _ number: UInt64, _ entity: EntityBinding
   ) -> (any PersistentModel)? {
     guard let view = entity.view(record) else { return nil }
-    func make<T: PersistentModel>(_ type: T.Type) -> any PersistentModel {
-      let model = T(_$record: RecordReader(view, notes: notes))
+    func make<T: PersistentModel>(_ type: T.Type) -> (any PersistentModel)? {
+      guard let model = try? read(view, number, entity, as: type) else { return nil }
       register(model, number, of: entity, commit: view.commit)
       return model
     }
@@ -112,9 +123,6 @@ extension ContextCore {
     {
       return model
     }
-    guard let type = entity?.type ?? store.bindings.entities.first?.type else {
-      preconditionFailure("model(for:) needs a container with models; this one has none.")
-    }
-    return type.absent()
+    return entity?.type.absent() ?? UnknownModel()
   }
 }

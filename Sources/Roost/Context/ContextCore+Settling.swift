@@ -140,7 +140,7 @@ extension ContextCore {
     members.removed = Set(edit.removed.compactMap { registered($0).map { ObjectIdentifier($0) } })
     members.added = edit.added.compactMap { registered($0) }
     guard edit.relationship.access.edit(model, members) else { return false }
-    guard var settled = change.settled[key.relationship] else { return true }
+    guard var settled = change.settled[key.relationship] ?? (change.isNew ? [] : nil) else { return true }
     // Only these edits are settled: the program may have changed other members meanwhile.
     if !edit.removed.isEmpty { settled.removeAll { edit.removed.contains($0) } }
     let known = edit.added.count < 5 ? nil : Set(settled)
@@ -182,7 +182,10 @@ extension ContextCore {
 
   /// Notes what a relationship was before its first change.
   func beginChange(of relationship: Relationship, in change: Change) {
-    guard !change.isNew, change.settled[relationship.index] == nil else { return }
+    guard !change.isNew, change.settled[relationship.index] == nil,
+      // The object's own, where it is of a class that inherits the one that was asked for.
+      let relationship = change.entity.relationship(at: relationship.index)
+    else { return }
     let members: [UInt64]
     switch relationship.access.content(change.model) {
     case .loaded(let models): members = models.compactMap { $0._$state.identifier?.number }

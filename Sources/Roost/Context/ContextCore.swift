@@ -108,7 +108,10 @@ final class ContextCore: ModelContextCore {
     }
     let key = LinkKey(owner: number, relationship: index)
     // A loop over one array reports it again and again.
-    if unsettled.last != key { addUnsettled(key, change.entity) }
+    guard unsettled.last != key else { return }
+    // `willChange` isn't called where the relationship has followed its other side before.
+    if change.entity.relationship(at: index)?.isToMany == true { change.rearranged.insert(index) }
+    addUnsettled(key, change.entity)
   }
 
   private func addUnsettled(_ key: LinkKey, _ entity: EntityBinding) {

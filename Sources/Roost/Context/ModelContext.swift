@@ -153,9 +153,8 @@ public final class ModelContext: Equatable {
     core.registered(identifier) as? T
   }
 
-  /// The object with this identifier. When there is none, an object that is deleted and has neutral values.
-  ///
-  /// - Precondition: the identifier is of a model in the context's schema.
+  /// The object with this identifier. When there is none, an object of its model that is deleted and has
+  /// neutral values; when the schema hasn't its model either, a deleted object of no model that can be named.
   public func model(for identifier: PersistentIdentifier) -> any PersistentModel {
     core.model(identifier)
   }

@@ -1,6 +1,6 @@
 import RoostKV
 
-/// One save's work inside the engine's transaction: records, indexes, links.
+/// One save's work inside the engine's transaction: records, indexes, links, history.
 ///
 /// Nothing here changes an object, except that properties without unsaved changes take over what others
 /// have saved meanwhile; what else objects must learn waits in `Outcome` until the commit is done.
@@ -13,7 +13,11 @@ struct SaveTransaction {
     /// Objects that others have deleted meanwhile.
     var lost: [Change] = []
     /// Rows that were written because a relationship's other side changed.
-    var touched: [(EntityBinding, UInt64)] = []
+    var touched: [Touched] = []
+    /// Rows whose objects, if there are any, don't have the values that were stored.
+    var reread: [UInt64: (entity: EntityBinding, record: [UInt8])] = [:]
+    /// Objects that went with their owner, which others had given them to meanwhile.
+    var cascaded: [(entity: EntityBinding, number: UInt64)] = []
     /// The stored limit of object numbers, if it was raised.
     var numberLimit: UInt64?
   }
@@ -21,34 +25,55 @@ struct SaveTransaction {
   struct Upsert {
     let change: Change
     let existing: UInt64
-    let record: [UInt8]
+  }
+
+  struct Touched {
+    let entity: EntityBinding
+    let number: UInt64
+    /// The commit that had written the row before.
+    let former: UInt64
   }
 
   /// A record on its way into the store.
   struct Pending {
-    let change: Change
+    let entity: EntityBinding
     let number: UInt64
     var record: [UInt8]
-    /// The store's record before.
+    /// The store's record before; nil for a new row.
     let old: [UInt8]?
-    var links: [(index: Int, targets: [PersistentIdentifier])]
+    var edits: [LinkEdit]
   }
 
   let store: ModelStore
   let policy: ModelContext.ConflictPolicy
+  let author: String?
   var outcome = Outcome()
   var pending: [UInt64: Pending] = [:]
   var order: UInt64 = 0
+
+  /// The rows that stand for new objects with values of theirs.
+  var aliases: [UInt64: UInt64] = [:]
   /// Unique keys that this save has taken, by table.
   var taken: [Table: [[UInt8]: UInt64]] = [:]
-  var touched: [UInt64: EntityBinding] = [:]
-  var deleted: Set<UInt64> = []
-  /// Records of older shapes that are overwritten or deleted, by shape.
-  var gone: [UInt32: Int] = [:]
+  /// Records whose index entries have been taken out.
+  var withdrawn: [UInt64: [UInt8]] = [:]
 
-  init(_ store: ModelStore, policy: ModelContext.ConflictPolicy) {
+  /// Rows whose links change, and the relationships.
+  var touched: [UInt64: (entity: EntityBinding, properties: PropertySet)] = [:]
+  var deleted: Set<UInt64> = []
+  /// What the save did, for the history.
+  var history = HistoryBuilder()
+  /// Objects that lose their owner, by others' doing not known to this context.
+  var orphans: [(number: UInt64, relationship: Relationship, owner: UInt64)] = []
+  /// Which of the records asked for exist.
+  var existing: [UInt64: Bool] = [:]
+  /// Records of older shapes that are overwritten or deleted, by shape.
+  var outdated: [UInt32: Int] = [:]
+
+  init(_ store: ModelStore, policy: ModelContext.ConflictPolicy, author: String? = nil) {
     self.store = store
     self.policy = policy
+    self.author = author
   }
 
   /// Writes all changes.
@@ -57,78 +82,23 @@ struct SaveTransaction {
     let counters = try store.counters
     outcome.commit = Counters.read(Counters.commit, try transaction.get(Counters.commit, in: counters)) &+ 1
     order = Counters.read(Counters.order, try transaction.get(Counters.order, in: counters))
-    let deletions = changes.filter { $0.kind == .deleted && !$0.isNew }
     let updates = changes.filter { $0.kind != .deleted && $0.changesRecord }
-    deleted = Set(deletions.map(\.number))
-    for change in deletions { try delete(change, &transaction) }
-    let olds = try withdraw(updates, &transaction)
-    let live = updates.filter { change in !outcome.lost.contains { $0 === change } }
-    try resolveUniqueness(of: live, olds, &transaction)
-    for change in live where pending[change.number] == nil && alias(change) == nil {
-      try prepare(change, old: olds[change.number])
-    }
+    try delete(changes.filter { $0.kind == .deleted && !$0.isNew }, beside: updates, &transaction)
+    try resolve(try withdraw(updates, &transaction), &transaction)
+    try releaseOrphans(&transaction)
+    try settleReferences(&transaction)
     try write(&transaction)
     try writeTouched(&transaction)
-    try noteGone(&transaction)
+    try checkCounts(transaction)
+    try noteOutdated(&transaction)
     try transaction.put(Counters.commit, RecordKey.bytes(outcome.commit), in: counters)
     try transaction.put(Counters.order, RecordKey.bytes(order), in: counters)
     if let limit = store.numbers.newLimit() {
       try transaction.put(Counters.nextNumber, RecordKey.bytes(limit), in: counters)
       outcome.numberLimit = limit
     }
+    try writeHistory(&transaction)
     return outcome
-  }
-}
-
-// MARK: - Deletions
-
-extension SaveTransaction {
-  mutating func delete(_ change: Change, _ transaction: inout WriteTransaction) throws {
-    let (entity, number) = (change.entity, change.number)
-    guard let records = entity.records, let old = try transaction.get(RecordKey.bytes(number), in: records)
-    else {
-      return
-    }
-    count(old, entity)
-    try removeIndexEntries(of: old, number, entity, &transaction)
-    for relationship in entity.relationships {
-      if relationship.isToMany {
-        try deleteLinks(of: number, relationship, &transaction)
-      } else if let target = entity.withView(old, { $0.target(relationship.index) }) ?? nil {
-        try removeLink(number, from: target, relationship, &transaction)
-      }
-    }
-    try transaction.delete(RecordKey.bytes(number), in: records)
-  }
-
-  /// Removes an owner's links and those that lead back.
-  mutating func deleteLinks(
-    of owner: UInt64, _ relationship: Relationship, _ transaction: inout WriteTransaction
-  ) throws {
-    guard let table = relationship.links else { return }
-    let range = KeyRange.prefix(RecordKey.bytes(owner))
-    if let inverse = relationship.inverseRelationship, inverse.isToMany, let back = inverse.links {
-      for member in try members(of: owner, table, transaction) {
-        if try transaction.delete(RecordKey.link(member, owner), in: back) {
-          touch(member, relationship.destination)
-        }
-      }
-    }
-    try transaction.deleteRange(range, in: table)
-  }
-
-  /// Removes `member` from the to-many relationship that is the inverse of a to-one relationship.
-  mutating func removeLink(
-    _ member: UInt64, from owner: UInt64, _ relationship: Relationship, _ transaction: inout WriteTransaction
-  ) throws {
-    guard let inverse = relationship.inverseRelationship, let table = inverse.links else { return }
-    if try transaction.delete(RecordKey.link(owner, member), in: table) {
-      touch(owner, relationship.destination)
-    }
-  }
-
-  mutating func touch(_ number: UInt64, _ entity: EntityBinding) {
-    if !deleted.contains(number) { touched[number] = entity }
   }
 }
 
@@ -136,29 +106,38 @@ extension SaveTransaction {
 
 extension SaveTransaction {
   /// Takes the old records of changed objects out of the indexes and merges what others have saved.
-  mutating func withdraw(
-    _ changes: [Change], _ transaction: inout WriteTransaction
-  ) throws -> [UInt64: [UInt8]] {
-    var olds: [UInt64: [UInt8]] = [:]
+  ///
+  /// - Returns: the changes whose objects still exist, those of stored objects first: a new object with
+  ///   the values of one finds it then, whichever was changed first.
+  mutating func withdraw(_ changes: [Change], _ transaction: inout WriteTransaction) throws -> [Change] {
+    var stored: [Change] = []
     for change in changes where !change.isNew {
-      guard let records = change.entity.records,
+      guard !deleted.contains(change.number), let records = change.entity.records,
         let old = try transaction.get(RecordKey.bytes(change.number), in: records)
       else {
         outcome.lost.append(change)
         continue
       }
-      olds[change.number] = old
-      count(old, change.entity)
-      try removeIndexEntries(of: old, change.number, change.entity, &transaction)
+      try withdraw(old, change.number, change.entity, &transaction)
       try merge(old, into: change)
+      stored.append(change)
     }
-    return olds
+    return stored + changes.filter(\.isNew)
+  }
+
+  /// Takes a record that will be overwritten out of the indexes.
+  mutating func withdraw(
+    _ old: [UInt8], _ number: UInt64, _ entity: EntityBinding, _ transaction: inout WriteTransaction
+  ) throws {
+    guard withdrawn.updateValue(old, forKey: number) == nil else { return }
+    count(old, entity)
+    try removeIndexEntries(of: old, number, entity, &transaction)
   }
 
   /// Takes over the properties that others have saved since the object was read.
-  func merge(_ old: [UInt8], into change: Change) throws {
-    try change.entity.withView(old) { view in
-      guard view.commit > change.commit, let clean = change.clean else { return }
+  private mutating func merge(_ old: [UInt8], into change: Change) throws {
+    let isMerged = try change.entity.withView(old) { view -> Bool in
+      guard view.commit > change.commit, let clean = change.clean else { return false }
       let changed = change.model._$state.changes
       var takeover = PropertyMask.all.subtracting(change.unsaved)
       for property in change.entity.properties where changed.contains(property.index) {
@@ -177,43 +156,65 @@ extension SaveTransaction {
       for relationship in change.entity.relationships where relationship.isToMany {
         takeover.remove(relationship.index)
       }
+      for property in change.entity.delicate where takeover.contains(property.index) {
+        if !property.isReadable(view) { takeover.remove(property.index) }
+      }
       change.model._$refresh(RecordReader(view, notes: RecordReader.Notes()), takeover)
+      return true
     }
+    // Others may have changed its to-many relationships too.
+    if isMerged == true { outcome.reread[change.number] = (change.entity, []) }
   }
 }
 
 // MARK: - Records
 
 extension SaveTransaction {
-  mutating func prepare(_ change: Change, old: [UInt8]?) throws {
+  /// An object's record and what is to be done to its links, as the program has them.
+  func prepared(_ change: Change) throws -> Pending {
     let (record, links) = try change.entity.encode(
       change.model, commit: outcome.commit, withMembers: change.isNew || !change.rearranged.isEmpty)
-    pending[change.number] = Pending(
-      change: change, number: change.number, record: record, old: old, links: links)
+    var edits: [LinkEdit] = []
+    for (index, targets) in links where change.isNew || change.rearranged.contains(index) {
+      guard let relationship = change.entity.relationship(at: index) else { continue }
+      let base = change.stored[index] ?? []
+      if targets.isEmpty && base.isEmpty { continue }
+      edits.append(LinkEdit(relationship: relationship, members: targets.map(\.number), base: base))
+    }
+    return Pending(
+      entity: change.entity, number: change.number, record: record, old: withdrawn[change.number],
+      edits: edits)
   }
 
   mutating func write(_ transaction: inout WriteTransaction) throws {
     let ordered = pending.values.sorted { $0.number < $1.number }
     for item in ordered {
-      let entity = item.change.entity
-      guard let records = entity.records else { throw RoostError.notWritable(entity.name) }
+      guard let records = item.entity.records else { throw RoostError.notWritable(item.entity.name) }
       try transaction.put(RecordKey.bytes(item.number), item.record, in: records)
-      try insertIndexEntries(of: item.record, item.number, entity, &transaction)
+      try insertIndexEntries(of: item.record, item.number, item.entity, &transaction)
       try moveLinks(of: item, &transaction)
+      history.add(item)
     }
-    for item in ordered { try writeLinks(of: item, &transaction) }
+    for item in ordered {
+      for edit in item.edits { try writeLinks(of: item.number, item.entity, edit, &transaction) }
+    }
+    let reread = aliases.isEmpty ? Array(outcome.reread.keys) : Array(pending.keys)
+    for number in reread {
+      if let item = pending[number] { outcome.reread[number] = (item.entity, item.record) }
+    }
   }
 
   /// Raises the writing commit of rows whose links changed, so that other contexts read them anew.
   mutating func writeTouched(_ transaction: inout WriteTransaction) throws {
-    for (number, entity) in touched.sorted(by: { $0.key < $1.key }) where pending[number] == nil {
-      for member in entity.family {
+    for (number, item) in touched.sorted(by: { $0.key < $1.key }) where pending[number] == nil {
+      for member in item.entity.family {
         guard let records = member.records,
           var record = try transaction.get(RecordKey.bytes(number), in: records)
         else { continue }
+        let former = record.withUnsafeBytes { RecordHeader($0)?.commit } ?? 0
         RecordHeader.setCommit(outcome.commit, of: &record)
         try transaction.put(RecordKey.bytes(number), record, in: records)
-        outcome.touched.append((member, number))
+        outcome.touched.append(Touched(entity: member, number: number, former: former))
       }
     }
   }
@@ -227,13 +228,13 @@ extension SaveTransaction {
     guard let header = record.withUnsafeBytes({ RecordHeader($0) }), header.shape != entity.shapeNumber else {
       return
     }
-    gone[header.shape, default: 0] += 1
+    outdated[header.shape, default: 0] += 1
   }
 
   /// Lets the schema know of outdated records that are gone.
-  func noteGone(_ transaction: inout WriteTransaction) throws {
-    guard !gone.isEmpty, var stored = try SchemaStore.load(transaction) else { return }
-    try SchemaStore.noteGone(gone, &stored, in: &transaction)
+  func noteOutdated(_ transaction: inout WriteTransaction) throws {
+    guard !outdated.isEmpty, var stored = try SchemaStore.load(transaction) else { return }
+    try SchemaStore.noteGone(outdated, &stored, in: &transaction)
   }
 }
 

@@ -101,9 +101,11 @@ extension ContextCore {
         if verdict == .no { return true }
         if verdict == .unknown && changes[number] != nil {
           // Saved values decide, not those of the object at hand.
-          guard let saved = savedSelf(view, member) as? T, try plan.accepts(saved) else { return true }
+          guard let saved = try savedSelf(view, number, member) as? T, try plan.accepts(saved) else { return true }
         }
-        let taken = isExactType ? take(view, number, member, as: T.self) : takeAny(view, number, member) as? T
+        let taken =
+          isExactType
+          ? try take(view, number, member, as: T.self) : try takeAny(view, number, member) as? T
         guard let model = taken else { return true }
         if verdict == .unknown && changes[number] == nil, try !plan.accepts(model) { return true }
         goesOn = try body(model)
@@ -122,7 +124,7 @@ extension ContextCore {
       try forEachCandidate(plan, member, reading) { view, number in
         var isMatch = decide(view, number) == .yes
         if !isMatch && decide(view, number) == .unknown {
-          isMatch = try (takeAny(view, number, member) as? T).map(plan.accepts) ?? false
+          isMatch = try (try takeAny(view, number, member) as? T).map(plan.accepts) ?? false
         }
         if isMatch { goesOn = try body(number, member) }
         return goesOn
@@ -163,35 +165,42 @@ extension ContextCore {
   /// The object of a record whose class is exactly `T`: the registered one, brought up to date, or a new one.
   private func take<T: PersistentModel>(
     _ view: RecordView, _ number: UInt64, _ entity: EntityBinding, as type: T.Type
-  ) -> T {
+  ) throws -> T {
     if let object = identities.object(number) {
       // Objects are registered under the number of a record of their own entity.
       let model = unsafeDowncast(object, to: T.self)
-      if view.commit > identities.commit(number) { refresh(model, view, number) }
+      if view.commit > identities.commit(number) { try refresh(model, view, number, entity) }
       return model
     }
-    let model = T(_$record: RecordReader(view, notes: notes))
+    let model = try read(view, number, entity, as: type)
     register(model, number, of: entity, commit: view.commit)
     return model
   }
 
-  private func takeAny(_ view: RecordView, _ number: UInt64, _ entity: EntityBinding) -> any PersistentModel {
-    func open<M: PersistentModel>(_ type: M.Type) -> any PersistentModel {
-      take(view, number, entity, as: type)
+  private func takeAny(
+    _ view: RecordView, _ number: UInt64, _ entity: EntityBinding
+  ) throws -> any PersistentModel {
+    func open<M: PersistentModel>(_ type: M.Type) throws -> any PersistentModel {
+      try take(view, number, entity, as: type)
     }
-    return open(entity.type)
+    return try open(entity.type)
   }
 
   /// An object of a record that belongs to no context.
-  private func savedSelf(_ view: RecordView, _ entity: EntityBinding) -> any PersistentModel {
-    func open<M: PersistentModel>(_ type: M.Type) -> any PersistentModel {
-      M(_$record: RecordReader(view, notes: notes))
+  private func savedSelf(
+    _ view: RecordView, _ number: UInt64, _ entity: EntityBinding
+  ) throws -> any PersistentModel {
+    func open<M: PersistentModel>(_ type: M.Type) throws -> any PersistentModel {
+      try read(view, number, entity, as: type)
     }
-    return open(entity.type)
+    return try open(entity.type)
   }
 
   /// Brings an object up to date with what others have saved; its unsaved changes stay.
-  private func refresh(_ model: some PersistentModel, _ view: RecordView, _ number: UInt64) {
+  private func refresh(
+    _ model: some PersistentModel, _ view: RecordView, _ number: UInt64, _ entity: EntityBinding
+  ) throws {
+    try entity.checkReadable(view, number)
     guard let change = changes[number] else {
       model._$refresh(RecordReader(view, notes: notes), .all)
       return identities.setCommit(view.commit, number)

@@ -42,6 +42,7 @@ final class MigrationTransaction: StoreReading {
 }
 
 extension MigrationTransaction {
+  func table(_ name: String) throws -> Table? { try write { try $0.tableIfPresent(name) } }
   func count(_ table: Table) throws -> Int { try write { try $0.count(table) } }
   func count(_ table: Table, in range: KeyRange) throws -> Int {
     try write { try $0.count(table, in: range) }

@@ -220,7 +220,9 @@ struct TableChanges {
     }
     var twins: [UInt64] = []
     for (key, number) in entries {
-      if try !transaction.putIfAbsent(key, RecordKey.bytes(number), in: table) { twins.append(number) }
+      // The rule holds over the models that inherit it too.
+      let isTaken = try index.relatives.contains { try transaction.get(key, in: $0) != nil }
+      if try isTaken || !transaction.putIfAbsent(key, RecordKey.bytes(number), in: table) { twins.append(number) }
     }
     guard twins.isEmpty else {
       let some = twins.prefix(5).map(String.init).joined(separator: ", ")

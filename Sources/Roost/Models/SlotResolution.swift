@@ -42,7 +42,15 @@ extension PersistentModel {
   /// A value that is no relationship is always loaded, save in an object that stands for an absent one.
   @_disfavoredOverload
   public func _$resolve<Value>(_ slot: Slot<Value>, at index: Int) -> Value {
-    slot.loaded ?? neutralValue()
+    slot.loaded ?? initialValue(at: index) ?? neutralValue()
+  }
+}
+
+extension PersistentModel {
+  /// The initial value that the property's declaration gives.
+  private func initialValue<Value>(at index: Int) -> Value? {
+    let properties = Self._$properties
+    return properties.indices.contains(index) ? properties[index].defaultValue?() as? Value : nil
   }
 }
 

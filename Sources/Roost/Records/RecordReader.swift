@@ -4,6 +4,8 @@ public struct RecordReader: ~Copyable {
   /// Where readers note what went wrong. One serves any number of readers, one after the other.
   package final class Notes {
     package fileprivate(set) var failure: RecordFailure?
+    /// How often something went wrong.
+    package fileprivate(set) var count = 0
     package init() {}
     package func clear() { failure = nil }
   }
@@ -37,7 +39,9 @@ public struct RecordReader: ~Copyable {
   }
 
   private func note(_ index: Int, _ reason: RecordFailure.Reason) {
-    guard view != nil, notes.failure == nil else { return }
+    guard view != nil else { return }
+    notes.count &+= 1
+    guard notes.failure == nil else { return }
     notes.failure = RecordFailure(property: index, reason: reason)
   }
 }

@@ -45,6 +45,25 @@ struct ModelDiagnosticsTests {
       """)
   }
 
+  @Test func recordsHaveOneKindOfNil() throws {
+    let message = "a stored property of a model can't be an optional of an optional: records have one kind of nil"
+    try check(
+      """
+      import SwiftData
+      @Model final class A {
+        var a: Int?? \
+      // error: \(message)
+        var b: Optional<String?> \
+      // error: \(message)
+        var c: (Int?)? = 3 \
+      // error: \(message)
+        @Transient var d: Int?? = nil
+        var e: [Int?]? = nil
+        init() {}
+      }
+      """)
+  }
+
   @Test func modelsBelongToNoActor() throws {
     try check(
       """
