@@ -42,7 +42,7 @@ extension PersistentModel {
   /// A value that is no relationship is always loaded, save in an object that stands for an absent one.
   @_disfavoredOverload
   public func _$resolve<Value>(_ slot: Slot<Value>, at index: Int) -> Value {
-    slot.loaded ?? initialValue(at: index) ?? neutralValue()
+    slot.loaded ?? neutral(Value.self, depth: 0) ?? initialValue(at: index) ?? neutralValue()
   }
 }
 
