@@ -193,7 +193,7 @@ extension SaveTransaction {
       try transaction.put(RecordKey.bytes(item.number), item.record, in: records)
       try insertIndexEntries(of: item.record, item.number, item.entity, &transaction)
       try moveLinks(of: item, &transaction)
-      history.add(item)
+      history.write(item.number, of: item.entity, item.record, over: item.old)
     }
     for item in ordered {
       for edit in item.edits { try writeLinks(of: item.number, item.entity, edit, &transaction) }

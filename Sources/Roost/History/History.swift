@@ -64,6 +64,7 @@ public enum HistoryChange: Sendable {
   case update(any HistoryUpdate)
   case delete(any HistoryDelete)
 
+  /// The object.
   public var changedPersistentIdentifier: PersistentIdentifier {
     switch self {
     case .insert(let change): change.changedPersistentIdentifier
@@ -80,10 +81,11 @@ public struct HistoryTombstone<Model: PersistentModel>: Sequence, @unchecked Sen
 
   /// Values that were read from a store's bytes, so that nobody else has them.
   init(_ values: [PartialKeyPath<Model>: Any]) {
-    // Sendable leaves no trace when a program runs.
+    // Bounds: Sendable leaves no trace when a program runs, so that the two dictionaries are laid out alike.
     self.values = unsafeBitCast(values, to: [PartialKeyPath<Model>: any Sendable].self)
   }
 
+  /// A property and its value.
   public typealias Element = (key: PartialKeyPath<Model>, value: any Sendable)
 
   /// The value of a property; nil when it wasn't kept, and when it was nil.
@@ -91,6 +93,7 @@ public struct HistoryTombstone<Model: PersistentModel>: Sequence, @unchecked Sen
     values[keyPath]
   }
 
+  /// Goes through the values that were kept, in no order.
   public func makeIterator() -> AnyIterator<Element> {
     var rest = values.makeIterator()
     return AnyIterator { rest.next().map { ($0.key, $0.value) } }
@@ -106,6 +109,7 @@ public struct HistoryDescriptor<Transaction: HistoryTransaction> {
   /// Empty: oldest first.
   public var sortBy: [SortDescriptor<Transaction>]
 
+  /// Describes the saves that the predicate accepts.
   public init(predicate: Predicate<Transaction>? = nil, sortBy: [SortDescriptor<Transaction>] = []) {
     self.predicate = predicate
     self.sortBy = sortBy

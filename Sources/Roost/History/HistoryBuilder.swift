@@ -5,10 +5,9 @@ struct HistoryBuilder {
   private var deleted: [UInt32: [HistoryRow.Deletion]] = [:]
 
   /// A record that is written.
-  mutating func add(_ item: SaveTransaction.Pending) {
-    let shape = item.entity.shapeNumber
-    guard let old = item.old else { return inserted[shape, default: []].append(item.number) }
-    update(item.number, of: item.entity, item.entity.changedFields(from: old, to: item.record))
+  mutating func write(_ number: UInt64, of entity: EntityBinding, _ record: [UInt8], over old: [UInt8]?) {
+    guard let old else { return inserted[entity.shapeNumber, default: []].append(number) }
+    update(number, of: entity, entity.changedFields(from: old, to: record))
   }
 
   /// Properties of an object that existed before have changed.

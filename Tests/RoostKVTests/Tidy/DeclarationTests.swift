@@ -14,6 +14,7 @@ import Testing
   /// Folders and files in which they may be used; each file says in a comment that begins with `Bounds:` why what it does
   /// with them is sound.
   private static let places = [
+    "Sources/Roost/History/DefaultHistory.swift", "Sources/Roost/History/History.swift",
     "Sources/RoostKV/Checksums/", "Sources/RoostKV/Format/Reference.swift", "Sources/RoostKV/Pages/",
     "Sources/RoostKV/Platform/", "Sources/RoostKV/Space/RunReader.swift",
     "Sources/RoostKV/Transactions/Checkpoint.swift", "Sources/RoostKV/Transactions/Freeze.swift",

@@ -25,7 +25,8 @@ import Testing
     ])
 
   private static let models = Layers(
-    base: "Sources/Roost", order: ["Models", "Records", "Schema", "Container", "Context", "Fetching", "Migration"],
+    base: "Sources/Roost",
+    order: ["Models", "Records", "Schema", "Container", "History", "Context", "Fetching", "Migration"],
     allowed: [
       // A model reads and writes itself, and says what schema it has.
       "Models": ["PersistentScalar", "RecordReader", "RecordWriter", "Schema"],

@@ -62,7 +62,8 @@ import Testing
     }
   }
 
-  @Test func eachSaveSaysWhatItDid() throws {
+  @Test("[R-22] Each save says what it did")
+  func eachSaveSaysWhatItDid() throws {
     let context = try open()
     context.author = "me"
     let (a, b, home) = (Entry("a", rank: 7), Entry("b"), Folder("home"))
@@ -119,7 +120,8 @@ import Testing
     #expect(copy.tokenValue?.values.first == 3)
   }
 
-  @Test func tokensExpire() throws {
+  @Test("[R-23] Tokens expire when what came after them is gone")
+  func tokensExpire() throws {
     let context = try open(limit: 8)
     context.insert(Entry("first"))
     try context.save()
