@@ -157,8 +157,11 @@ struct JournalReader {
             start += length - 8
             continue
           }
-          guard let lsn: UInt64 = bytes.field(start + 16), lsn >= nextLSN, hashed < budget else { continue }
-          hashed += UInt64(bytes.field(start + 24, as: UInt32.self) ?? 0)
+          guard let lsn: UInt64 = bytes.field(start + 16), lsn >= nextLSN, hashed < budget,
+            let length: UInt32 = bytes.field(start + 24), Int(length) <= bytes.count - start
+          else { continue }
+          // Only what is hashed counts: behind a torn header may stand anything.
+          hashed += UInt64(length)
           let rest = UnsafeRawBufferPointer(rebasing: bytes[start...])
           guard let group = GroupHeader(rest, at: offset, storeSeed: ring.storeSeed) else { continue }
           dropped.append(offset)
