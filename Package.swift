@@ -71,6 +71,8 @@ var targets: [Target] = [
     name: "habits", dependencies: ["Roost"], path: "Tools/habits", swiftSettings: common),
   .target(
     name: "TestSupport", dependencies: ["RoostKV"], path: "Tests/TestSupport", swiftSettings: common),
+  .executableTarget(
+    name: "roost-crash", dependencies: ["RoostKV", "TestSupport"], path: "Tools/roost-crash", swiftSettings: common),
   .testTarget(
     name: "RoostKVTests", dependencies: ["RoostKV", "TestSupport"], swiftSettings: common),
   // Programs that tests run, since only a process shows what is left when one ends.
@@ -91,6 +93,7 @@ var products: [Product] = [
   .library(name: "RoostKV", targets: ["RoostKV"]),
   .library(name: "Roost", targets: ["Roost"]),
   .executable(name: "roost", targets: ["RoostTool"]),
+  .executable(name: "roost-crash", targets: ["roost-crash"]),
 ]
 
 // Apple's systems have their own SwiftData; elsewhere this module lets `import SwiftData` compile.
