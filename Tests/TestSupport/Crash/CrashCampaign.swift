@@ -40,7 +40,11 @@ package struct CrashCampaign: Sendable {
     self.workers = workers
     self.effort = effort
     findings = CrashFindings(limit: states, stopsAtViolation: stopsAtViolation, imageFolder: imageFolder)
-    next = Counter(limit: histories)
+    if case .exhaustive(let range) = choice {
+      next = Counter(limit: min(histories, range.count))
+    } else {
+      next = Counter(limit: histories)
+    }
   }
 
   private final class Counter: Sendable {
@@ -61,7 +65,7 @@ package struct CrashCampaign: Sendable {
     for _ in 0..<workers {
       group.enter()
       let thread = Thread {
-        while !findings.isDone, let number = next.take(), judge(number) {}
+        while !findings.isDone, let number = next.take() { judge(number) }
         group.leave()
       }
       thread.stackSize = 8 << 20
@@ -80,11 +84,9 @@ package struct CrashCampaign: Sendable {
     return Double(seconds) + Double(attoseconds) / 1e18
   }
 
-  /// - Returns: false if there are no more histories.
-  private func judge(_ number: Int) -> Bool {
+  private func judge(_ number: Int) {
     switch choice {
     case .exhaustive(let range):
-      guard number < range.count else { return false }
       judge(exhaustive: range.lowerBound + number)
     case .random(let seed):
       judge(random: seed &+ UInt64(number))
@@ -95,7 +97,6 @@ package struct CrashCampaign: Sendable {
         judge(random: seed &+ UInt64(number))
       }
     }
-    return true
   }
 
   private func judge(exhaustive number: Int) {

@@ -61,7 +61,7 @@ package final class CrashHistory: @unchecked Sendable {
   private func expect(isStricter: Bool = false) {
     expectations.append(
       Segment.Expectation(
-        position: medium.operationCount, allowed: digests(from: floor),
+        position: medium.operationCount, allowed: digests(from: isLying ? 0 : floor),
         older: digests(from: isConcurrent ? 0 : floorBefore), isStricter: isStricter))
   }
 

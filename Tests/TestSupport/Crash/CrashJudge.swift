@@ -125,7 +125,8 @@ package final class CrashJudge {
       found = digest
     }
     if moment.allowed.contains(found) { return }
-    report(moment, "opens to a state that is none of the \(moment.allowed.count) allowed: \(choice)", state.crash(choice))
+    report(
+      moment, "opens to a state that is none of the \(moment.allowed.count) allowed: \(choice)", state.crash(choice))
   }
 
   private func report(_ moment: Moment, _ message: String, _ image: @autoclosure () -> DiskImage? = nil) {
@@ -157,7 +158,9 @@ package final class CrashJudge {
     // The store is gone: the disk can be another one now.
     // A step of growth, the pages kept free for deleting, and what the marker's commit needs.
     let growth = max(256 << 10, before / 8) + 80 * options.pageSize
-    if medium.length > max(before, lengthBound) + growth { report(moment, "the file has grown to \(medium.length) bytes") }
+    if medium.length > max(before, lengthBound) + growth {
+      report(moment, "the file has grown to \(medium.length) bytes")
+    }
     if moment.segment.mayFail { return recovery.found }
     followRecovery(state.afterPowerLoss(choice), recovery, hash, moment)
     return recovery.found
@@ -190,7 +193,9 @@ package final class CrashJudge {
       marked.addEntry(key, key, in: table)
     }
     let acknowledged = medium.operationCount
-    guard try store.read({ try ContentDigest($0) }) == marked else { throw Complaint("the next commit shows something else") }
+    guard try store.read({ try ContentDigest($0) }) == marked else {
+      throw Complaint("the next commit shows something else")
+    }
     try check(store, "after the next commit")
     if hash >> 24 % 8 == 0 {
       try store.checkpoint()
@@ -221,7 +226,8 @@ package final class CrashJudge {
     } else if hash >> 32 % 4 == 1 {
       var state = start
       for operation in recovery.operations[..<recovery.acknowledged] { state.apply(operation) }
-      examine(state, state.noneKept, Moment(segment, recovery.acknowledged, [recovery.withMarker], [], moment.depth + 1))
+      examine(
+        state, state.noneKept, Moment(segment, recovery.acknowledged, [recovery.withMarker], [], moment.depth + 1))
     }
   }
 
@@ -266,7 +272,9 @@ package final class CrashJudge {
         let found = try store.read { try ContentDigest($0) }
         _ = try store.check()
         let others = rot.isHeader ? [] : rot.isBit ? moment.older : moment.segment.committed
-        if !moment.allowed.contains(found), !others.contains(found) { report(moment, "with \(rot) it opens to a state that is not allowed") }
+        if !moment.allowed.contains(found), !others.contains(found) {
+          report(moment, "with \(rot) it opens to a state that is not allowed")
+        }
       } catch {
         if rot.isHeader { report(moment, "with \(rot): \(error)") }
         if !(error is StoreError) { report(moment, "with \(rot) an error of another type: \(error)") }

@@ -204,7 +204,9 @@ private struct Changes {
     case 7 where isBig:
       // Too much for memory: pages are written ahead.
       for number in 0..<900 { try put("most \(number)", bytes(1500)) }
-    case 8: try transaction.deleteRange(KeyRange(lower: .included(Array("l".utf8)), upper: .excluded(Array("n".utf8))), in: table)
+    case 8:
+      try transaction.deleteRange(
+        KeyRange(lower: .included(Array("l".utf8)), upper: .excluded(Array("n".utf8))), in: table)
       for key in reference.keys("a") where key.first == 0x6C || key.first == 0x6D { reference.tables["a"]?[key] = nil }
     default: break
     }

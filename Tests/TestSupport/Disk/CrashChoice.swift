@@ -166,13 +166,16 @@ package final class CrashResolver {
           let write = state.pending[Int(writes[sector])]
           let position = sector - write.firstSector
           write.contents.withUnsafeBytes {
-            body(sector, write.hashes[position], UnsafeRawBufferPointer(rebasing: $0[position * size..<(position + 1) * size]))
+            body(
+              sector, write.hashes[position],
+              UnsafeRawBufferPointer(rebasing: $0[position * size..<(position + 1) * size]))
           }
         } else if !filled.isEmpty, let fill = filled[sector] {
           pool[fill.content].withUnsafeBytes { body(sector, fill.hash, $0) }
         } else {
           body(
-            sector, state.hashes[sector], UnsafeRawBufferPointer(rebasing: durable[sector * size..<(sector + 1) * size]))
+            sector, state.hashes[sector], UnsafeRawBufferPointer(rebasing: durable[sector * size..<(sector + 1) * size])
+          )
         }
       }
     }
