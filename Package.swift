@@ -45,8 +45,13 @@ let host = hostLibraries()
 let strict: [SwiftSetting] =
   ProcessInfo.processInfo.environment["ROOST_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)]
 
+/// With ROOST_MUTANTS in the environment the engine has the planted bugs of `roost-crash mutants`, none of which is active
+/// until one is chosen. Other builds have nothing of them.
+let mutants: [SwiftSetting] =
+  ProcessInfo.processInfo.environment["ROOST_MUTANTS"] == nil ? [] : [.define("ROOST_MUTANTS")]
+
 let common: [SwiftSetting] =
-  strict + [
+  strict + mutants + [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
     .enableExperimentalFeature("Lifetimes"),

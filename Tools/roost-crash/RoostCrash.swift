@@ -80,7 +80,7 @@ struct UsageError: Error {
 struct Options {
   private var values: [String: String] = [:]
   private var flags: Set<String> = []
-  private static let flagNames: Set<String> = ["--json", "--list", "--short"]
+  private static let flagNames: Set<String> = ["--json", "--list", "--child"]
 
   init(_ arguments: [String]) throws(UsageError) {
     var rest = arguments[...]

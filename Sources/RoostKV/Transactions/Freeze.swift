@@ -149,6 +149,7 @@ extension StoreCore {
     for freed in freedPages {
       let pages = freed.page..<freed.page + 1
       try freeMap.setReachable(pages, false)
+      if planted(.pagesReusedEarly) { try freeMap.release(pages) }
       frozen.limbo.append(Limbo.Extent(pages: pages, born: freed.generation, freed: generation, isRun: false))
     }
     for pages in freedRuns {

@@ -116,7 +116,7 @@ final class WriteState {
     core.memory.clearMarks(pages: pages)
     runs.append(pages)
     let run: RunDescriptor
-    do throws(StoreError) { run = try writer.write(value, at: pages.lowerBound, salt: core.session) } catch {
+    do throws(StoreError) { run = try writer.write(value, at: pages.lowerBound, salt: planted(.sessionNotInRuns) ? 0 : core.session) } catch {
       throw core.poisonUnlessFull(error)
     }
     core.commits.didWriteRun()

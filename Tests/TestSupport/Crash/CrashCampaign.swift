@@ -27,6 +27,7 @@ package struct CrashCampaign: Sendable {
   private let workers: Int
   private let effort: CrashJudge.Effort
   private let next: Counter
+  private let flaw: DriverFlaw?
 
   /// - Parameters:
   ///   - states: how many different states are wanted.
@@ -34,11 +35,13 @@ package struct CrashCampaign: Sendable {
   ///   - imageFolder: where to leave the images of violations.
   package init(
     _ choice: Choice, states: Int = Int.max, histories: Int = Int.max, workers: Int = 2,
-    effort: CrashJudge.Effort = CrashJudge.Effort(), stopsAtViolation: Bool = false, imageFolder: String? = nil
+    effort: CrashJudge.Effort = CrashJudge.Effort(), stopsAtViolation: Bool = false, imageFolder: String? = nil,
+    flaw: DriverFlaw? = nil
   ) {
     self.choice = choice
     self.workers = workers
     self.effort = effort
+    self.flaw = flaw
     findings = CrashFindings(limit: states, stopsAtViolation: stopsAtViolation, imageFolder: imageFolder)
     if case .exhaustive(let range) = choice {
       next = Counter(limit: min(histories, range.count))
@@ -105,7 +108,7 @@ package struct CrashCampaign: Sendable {
       // These are short: every choice at every moment.
       var effort = effort
       effort.choices = 100_000
-      judge(try history.segments(), history.options, history.sectorSize, effort)
+      judge(try history.segments(flaw), history.options, history.sectorSize, effort)
     } catch {
       findings.violated(history.name, "while it ran: \(error)")
     }
@@ -114,7 +117,7 @@ package struct CrashCampaign: Sendable {
   private func judge(random seed: UInt64) {
     var history = RandomHistory(seed: seed)
     do {
-      judge(try history.segments(), history.options, history.sectorSize, effort)
+      judge(try history.segments(flaw), history.options, history.sectorSize, effort)
     } catch {
       findings.violated(history.name, "while it ran: \(error)")
     }

@@ -30,10 +30,12 @@ package final class CrashHistory: @unchecked Sendable {
   private var events: [(position: Int, text: String)] = []
   private var external: (store: Store, oldest: Int)?
   private let isConcurrent: Bool
+  private let flaw: DriverFlaw?
 
   /// A new store.
   package init(
-    _ name: String, _ options: StoreOptions, sectorSize: Int, seed: UInt64, isConcurrent: Bool = false
+    _ name: String, _ options: StoreOptions, sectorSize: Int, seed: UInt64, isConcurrent: Bool = false,
+    flaw: DriverFlaw? = nil
   ) throws {
     self.name = name
     self.options = options
@@ -41,7 +43,9 @@ package final class CrashHistory: @unchecked Sendable {
     let runtime = DeterministicRuntime(seed: seed)
     self.runtime = runtime
     start = DiskState(DiskImage(try Store.emptyFile(options, runtime: runtime)), sectorSize: sectorSize)
+    self.flaw = flaw
     medium = SimulatedMedium(start, beforeCall: { runtime.yield() })
+    medium.flaw = flaw
     store = try Store.open(SimulatedDisk(medium), options, runtime: runtime)
     versions = [Version(reference: ReferenceStore(), digest: ContentDigest(), isDurable: true)]
     expect()
@@ -207,6 +211,7 @@ package final class CrashHistory: @unchecked Sendable {
     start = state
     external = nil
     let next = SimulatedMedium(state, beforeCall: { runtime.yield() })
+    next.flaw = flaw
     store = try Store.open(SimulatedDisk(next), options, runtime: runtime)
     old.1.drain()
     medium = next

@@ -67,8 +67,8 @@ package struct ExhaustiveHistories: Sendable {
   package var sectorSize: Int { isPadded ? 4096 : 512 }
 
   /// Runs the history; what a store must show of it.
-  package func segments() throws -> [Segment] {
-    let history = try CrashHistory(name, options, sectorSize: sectorSize, seed: splits ? 2 : 1)
+  package func segments(_ flaw: DriverFlaw? = nil) throws -> [Segment] {
+    let history = try CrashHistory(name, options, sectorSize: sectorSize, seed: splits ? 2 : 1, flaw: flaw)
     for (number, step) in steps.enumerated() {
       try history.commit(step.isDurable ? .durable : .relaxed) { transaction, reference in
         let table = try transaction.createTableIfMissing("t")

@@ -31,9 +31,9 @@ package struct RandomHistory {
   /// Runs the history; what a store must show of it.
   ///
   /// - Throws: what went wrong while it ran.
-  package mutating func segments() throws -> [Segment] {
+  package mutating func segments(_ flaw: DriverFlaw? = nil) throws -> [Segment] {
     let history = try CrashHistory(
-      name, options, sectorSize: sectorSize, seed: seed, isConcurrent: isConcurrent)
+      name, options, sectorSize: sectorSize, seed: seed, isConcurrent: isConcurrent, flaw: flaw)
     do {
       if isConcurrent { try runThreads(history) } else { try runSteps(history) }
     } catch {

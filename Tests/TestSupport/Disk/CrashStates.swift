@@ -117,9 +117,9 @@ package struct CrashStates: Sequence, IteratorProtocol {
 
 extension DiskState {
   /// The disks a power loss can leave: all of them if they are at most `limit`, else that many of them.
-  package func crashStates(limit: Int, seed: UInt64) -> (isExhaustive: Bool, images: Set<DiskImage>) {
-    let states = CrashStates(self, limit: limit, seed: seed)
-    return (states.isExhaustive, Set(states.map { crash($0) }))
+  package func crashStates(limit: Int, seed: UInt64) -> [DiskImage] {
+    var seen = Set<DiskImage>()
+    return CrashStates(self, limit: limit, seed: seed).map { crash($0) }.filter { seen.insert($0).inserted }
   }
 
   /// One of the disks a power loss can leave.

@@ -21,6 +21,7 @@ package final class SimulatedMedium: Sendable {
     var pins: [ObjectIdentifier: Set<UInt64>] = [:]
     var capacity = Int.max
     var isReplaced = false
+    var flaw: DriverFlaw?
     var random = SplitMix64(seed: 1)
   }
 
@@ -101,6 +102,12 @@ package final class SimulatedMedium: Sendable {
   package var isReplaced: Bool {
     get { content.withLock { $0.isReplaced } }
     set { content.withLock { $0.isReplaced = newValue } }
+  }
+
+  /// A bug of the code between engine and disk.
+  package var flaw: DriverFlaw? {
+    get { content.withLock { $0.flaw } }
+    set { content.withLock { $0.flaw = newValue } }
   }
 
   package func inject(_ fault: DiskFault) {
@@ -192,7 +199,9 @@ package final class SimulatedMedium: Sendable {
       forgetHashes(&content, start..<start + source.count)
       content.operations.append(.write(offset: start, bytes: Array(source)))
       if let failure { throw Self.failed(failure) }
-      if durably, !Self.isLie(effect) { content.operations.append(.persist(start..<start + source.count)) }
+      if durably, !Self.isLie(effect), content.flaw != .durableWriteIsNot {
+        content.operations.append(.persist(start..<start + source.count))
+      }
     }
   }
 
@@ -212,7 +221,11 @@ package final class SimulatedMedium: Sendable {
         if after != .pending { forget(&content, reverts: after == .reverted) }
         throw Self.failed(number)
       default:
-        content.operations.append(.flush)
+        switch content.flaw {
+        case .flushSkipped: return
+        case .everyOtherFlushSkipped where content.calls[DiskFault.Operation.flush.rawValue] % 2 == 0: return
+        default: content.operations.append(.flush)
+        }
       }
     }
   }
