@@ -91,7 +91,7 @@ var targets: [Target] = [
     swiftSettings: common),
   // The tool's tests run the built program, hence the dependency on it.
   .testTarget(
-    name: "ToolTests", dependencies: ["RoostKV", "Roost", "RoostTool", "habits"], swiftSettings: common),
+    name: "ToolTests", dependencies: ["RoostKV", "Roost", "RoostTool", "habits", "roost-crash"], swiftSettings: common),
 ]
 
 var products: [Product] = [

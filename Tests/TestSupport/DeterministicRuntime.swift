@@ -3,10 +3,12 @@ import RoostKV
 
 /// Runs the engine's threads one at a time, in an order that follows from a seed.
 ///
-/// A thread gives up its turn when it has to wait, and at times when it takes a lock or asks for its turn to be looked at. The
+/// A thread gives up its turn when it has to wait, and at times when it takes a lock or asks for its turn to be
+/// looked at. The
 /// clock stands still but when all threads wait. So a history that has gone wrong is found again.
 ///
-/// Only the thread that made the runtime and the threads started by it may use it. As one runs at a time, and turns are handed
+/// Only the thread that made the runtime and the threads started by it may use it. As one runs at a time, and turns
+/// are handed
 /// over through semaphores, the fields need no lock.
 package final class DeterministicRuntime: Runtime, @unchecked Sendable {
   fileprivate final class Turn: @unchecked Sendable {

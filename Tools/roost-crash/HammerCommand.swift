@@ -38,11 +38,13 @@ struct HammerCommand {
     let (total, lost, torn, commits) = counts.values
     if isJSON {
       printJSON([
-        ("rounds", "\(total)"), ("lost", "\(lost)"), ("torn", "\(torn)"), ("commits", "\(commits)"), ("seed", "\(seed)"),
+        ("rounds", "\(total)"), ("lost", "\(lost)"), ("torn", "\(torn)"), ("commits", "\(commits)"),
+        ("seed", "\(seed)"),
       ])
     } else {
       print(
-        "\(total) rounds, \(commits) commits in \(ContinuousClock().now - start): \(lost) lost, \(torn) torn; seed \(seed)")
+        "\(total) rounds, \(commits) commits in \(ContinuousClock().now - start): \(lost) lost, \(torn) torn; seed \(seed)"
+      )
     }
     return lost == 0 && torn == 0 && total == rounds ? 0 : 1
   }
@@ -189,7 +191,8 @@ enum KilledWriter {
     let program = CommandLine.program
     var words = ([program] + arguments).map { strdup($0) } + [nil]
     defer { for word in words { free(word) } }
-    var environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
+    var environment =
+      ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
       .map { strdup("\($0.key)=\($0.value)") } + [nil]
     defer { for entry in environment { free(entry) } }
     var process: pid_t = 0

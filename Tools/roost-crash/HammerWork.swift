@@ -1,7 +1,8 @@
 import RoostKV
 import TestSupport
 
-/// What the n-th transaction of a hammered store does. It follows from the seed and the number alone, so that writer and judge
+/// What the n-th transaction of a hammered store does. It follows from the seed and the number alone, so that writer
+/// and judge
 /// agree without talking.
 struct HammerWork {
   enum Operation {

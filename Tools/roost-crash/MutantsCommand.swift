@@ -72,8 +72,12 @@ struct MutantsCommand {
     case .driver(let driver): flaw = driver
     case .engine(let bug): PlantedBug.plant(bug)
     }
+    // Many histories find more than many states of a few.
+    var effort = CrashJudge.Effort()
+    effort.choices = 16
+    effort.recoveryOneIn = 128
     let result = CrashCampaign(
-      .both(seed: 1), states: Self.states, workers: 1, stopsAtViolation: true, flaw: flaw
+      .both(seed: 1), states: Self.states, workers: 1, effort: effort, stopsAtViolation: true, flaw: flaw
     ).run()
     let finding = result.violations.first.map { String("\($0)".prefix(300)) }
     printError("\(mutant.name): \(finding ?? "not found") (\(result.states) states, \(Int(result.seconds)) s)")
@@ -125,7 +129,8 @@ private enum MutantBuild {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = [
-      "swift", "build", "-c", "release", "--product", "roost-crash", "--package-path", package, "--scratch-path", scratch,
+      "swift", "build", "-c", "release", "--product", "roost-crash", "--package-path", package, "--scratch-path",
+      scratch,
     ]
     process.environment = ProcessInfo.processInfo.environment.merging(["ROOST_MUTANTS": "1"]) { $1 }
     process.standardOutput = FileHandle.standardError

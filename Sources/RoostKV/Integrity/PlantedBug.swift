@@ -1,6 +1,7 @@
 /// Bugs that can be planted in the engine, to show that the crash simulation finds each of them.
 ///
-/// They exist only in builds made for `roost-crash mutants`, with ROOST_MUTANTS in the environment. In all others `planted` is
+/// They exist only in builds made for `roost-crash mutants`, with ROOST_MUTANTS in the environment. In all others
+/// `planted` is
 /// the constant false, and the compiler leaves nothing of them.
 package enum PlantedBug: String, CaseIterable, Sendable {
   case groupChecksumIgnored = "group-checksum-ignored"
@@ -15,7 +16,6 @@ package enum PlantedBug: String, CaseIterable, Sendable {
   case snapshotsForgotten = "snapshots-forgotten"
   case recoveryTrustsCache = "recovery-trusts-cache"
   case droppedGroupsStay = "dropped-groups-stay"
-  case passedOverPlacesStay = "passed-over-places-stay"
   case sessionNotInRuns = "session-not-in-runs"
   case ringLinkedUnflushed = "ring-linked-unflushed"
   case visibleBeforeFlush = "visible-before-flush"
@@ -23,7 +23,6 @@ package enum PlantedBug: String, CaseIterable, Sendable {
   case durableWriteAlways = "durable-write-always"
   case headerBeforePages = "header-before-pages"
   case oneHeaderSlot = "one-header-slot"
-  case lastPageUnwritten = "last-page-unwritten"
   case commitNotFlushed = "commit-not-flushed"
 
   /// What the bug does.
@@ -32,7 +31,7 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case .groupChecksumIgnored: "the journal's groups are applied whatever their checksum"
     case .pageChecksumIgnored: "pages are used whatever their checksum"
     case .runsNotVerified: "a group counts although its large values never reached the disk"
-    case .staleGroupAccepted: "a group is applied although it doesn't chain to the one before"
+    case .staleGroupAccepted: "a group of an earlier round of the journal is applied"
     case .gapTakenForTear: "a lost group in the midst of the journal is taken for its end"
     case .tearTakenForGap: "groups claim that groups were flushed which were not"
     case .pagesReusedEarly: "pages are reused one checkpoint early"
@@ -40,8 +39,7 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case .runsReusedEarly: "the pages of a deleted large value are reused at once"
     case .snapshotsForgotten: "pages that a snapshot reads are reused"
     case .recoveryTrustsCache: "what an open reads is taken for durable"
-    case .droppedGroupsStay: "groups that recovery drops are left in the journal"
-    case .passedOverPlacesStay: "what stands at places that the journal passes over is left there"
+    case .droppedGroupsStay: "groups that recovery drops are left in the journal, also where it passes over them"
     case .sessionNotInRuns: "large values don't say in which session they were written"
     case .ringLinkedUnflushed: "a journal segment is linked before it is on the disk"
     case .visibleBeforeFlush: "readers see durable commits before their flush"
@@ -49,7 +47,6 @@ package enum PlantedBug: String, CaseIterable, Sendable {
     case .durableWriteAlways: "a commit is one durable write even if earlier writes are not flushed"
     case .headerBeforePages: "a checkpoint's header is written before its pages are flushed"
     case .oneHeaderSlot: "a checkpoint writes one header slot"
-    case .lastPageUnwritten: "the file's last pages are never written, so that its length is not durable"
     case .commitNotFlushed: "a commit that needs a flush, for the sake of earlier writes, does without"
     }
   }

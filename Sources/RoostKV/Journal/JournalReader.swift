@@ -75,9 +75,8 @@ struct JournalReader {
       guard start < bytes.count else { continue }
       let header: GroupHeader? = bytes.withUnsafeBytes { bytes in
         // The cheap comparisons come first: a hostile ring shall not make us hash it over and over.
-        guard bytes.field(start + 16) == lsn, bytes.field(start + 32) == chain || planted(.staleGroupAccepted) else {
-          return nil
-        }
+        guard (bytes.field(start + 16) == lsn && bytes.field(start + 32) == chain) || planted(.staleGroupAccepted)
+        else { return nil }
         let rest = UnsafeRawBufferPointer(rebasing: bytes[start...])
         return GroupHeader(rest, at: offset, storeSeed: ring.storeSeed)
       }

@@ -347,9 +347,7 @@ final class FreeMap {
     }
     changedSpacePages = 0
     let zeros = [UInt8](repeating: 0, count: geometry.pageSize)
-    for page in unwritten where !pages.contains(where: { $0.0 == page }) && !planted(.lastPageUnwritten) {
-      pages.append((page, zeros))
-    }
+    for page in unwritten where !pages.contains(where: { $0.0 == page }) { pages.append((page, zeros)) }
     unwritten = []
     return (pages, spacePages[0])
   }

@@ -128,7 +128,8 @@ extension StoreCore {
     // From here on the transaction is the newest state, and only the disk can fail, which poisons the store.
     defer { writerLock.release() }
     chain = GroupHeader.seal(
-      &group, lsn: lsn, chain: chain, durableLSN: planted(.tearTakenForGap) ? lsn - 1 : commits.durableLSN, session: session, commit: version.commit,
+      &group, lsn: lsn, chain: chain, durableLSN: planted(.tearTakenForGap) ? lsn - 1 : commits.durableLSN,
+      session: session, commit: version.commit,
       offset: offset, storeSeed: memory.storeSeed)
     ring.advance(lsn: lsn, offset: offset, length: group.count)
     nextLSN += 1
@@ -179,7 +180,7 @@ extension StoreCore {
     let offset: UInt64
     if let free = place.offset { offset = free } else { offset = try addSegment(for: length) }
     // A reader tries these places before; nothing that is left there from another session may look like this group.
-    for range in place.passedOver where !planted(.passedOverPlacesStay) {
+    for range in place.passedOver where !planted(.droppedGroupsStay) {
       let zeros = [UInt8](repeating: 0, count: range.count)
       do throws(StoreError) {
         try zeros.withBytes { (bytes) throws(StoreError) in try file.write(bytes, at: range.lowerBound) }

@@ -49,6 +49,8 @@ extension StoreCore {
         try zeros.withBytes { (bytes) throws(StoreError) in try file.write(bytes, at: offset) }
       }
       try file.flush()
+      // Whoever made the file may have ended before its name was durable.
+      try file.flushName()
       let slot = header.encoded()
       for index in [1 - headerSlot, headerSlot] {
         try slot.withBytes { (bytes) throws(StoreError) in

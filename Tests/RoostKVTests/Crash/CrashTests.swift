@@ -97,4 +97,10 @@ import Testing
     #expect(findings.violations.isEmpty)
     #expect(findings.states > 20)
   }
+
+  @Test("Flaws of the disk's driver are found", arguments: DriverFlaw.allCases)
+  func flaws(_ flaw: DriverFlaw) {
+    let result = CrashCampaign(.both(seed: 1), states: 400, workers: 1, stopsAtViolation: true, flaw: flaw).run()
+    #expect(result.violationCount > 0)
+  }
 }

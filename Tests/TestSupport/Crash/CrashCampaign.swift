@@ -94,11 +94,24 @@ package struct CrashCampaign: Sendable {
     case .random(let seed):
       judge(random: seed &+ UInt64(number))
     case .both(let seed):
+      if number == 0 { CreationHistory(findings, flaw: flaw).judge() }
+      if number < ScenarioHistory.count { judge(scenario: number) }
       if number % 2 == 0, number / 2 < ExhaustiveHistories.count {
         judge(exhaustive: number / 2)
       } else {
         judge(random: seed &+ UInt64(number))
       }
+    }
+  }
+
+  private func judge(scenario number: Int) {
+    let scenario = ScenarioHistory(number, flaw)
+    do {
+      var effort = effort
+      effort.choices = 40
+      judge(try scenario.segments(), scenario.options, 512, effort)
+    } catch {
+      findings.violated(scenario.name, "while it ran: \(error)")
     }
   }
 

@@ -203,6 +203,15 @@ package final class CrashHistory: @unchecked Sendable {
     try goOn(state.afterPowerLoss(choice), isDurable: true)
   }
 
+  /// The power goes off, and of what was pending only the newest write has reached the disk.
+  package func losePowerKeepingNewest() throws {
+    let state = medium.state
+    let last = state.pending.count - 1
+    let fates = state.pending.indices.map { $0 == last ? Fate.kept : .lost }
+    try goOn(
+      state.afterPowerLoss(CrashChoice(fates: fates, lengthsKept: state.pendingLengths.count)), isDurable: true)
+  }
+
   private func goOn(_ state: DiskState, isDurable: Bool = false) throws {
     endSegment(medium.operationCount)
     // What the old threads still do happens on the old medium, and is forgotten.

@@ -1,19 +1,21 @@
 import RoostKV
 
-/// Opens every disk that a power loss could leave of a history, and holds the store to its promises: it opens; it shows exactly
-/// a committed state, no older than the last acknowledged one; a check finds nothing; looking at it writes nothing; the next
+/// Opens every disk that a power loss could leave of a history, and holds the store to its promises: it opens; it
+/// shows exactly
+/// a committed state, no older than the last acknowledged one; a check finds nothing; looking at it writes nothing;
+/// the next
 /// commit works, and survives the next power loss, in the midst of recovery too.
 package final class CrashJudge {
   /// How thorough a walk is.
   package struct Effort: Sendable {
     /// Choices at each moment; all of them if they are no more.
-    package var choices = 150
+    package var choices = 60
     /// The same for what happens at recovery.
     package var choicesInRecovery = 12
     /// Crashes within the recovery from crashes.
     package var depth = 3
     /// One in so many states goes through the crashes of its recovery; of those found there one in four times as many.
-    package var recoveryOneIn: UInt64 = 16
+    package var recoveryOneIn: UInt64 = 32
     /// One in so many states is damaged as well.
     package var damageOneIn: UInt64 = 16
 

@@ -2,9 +2,12 @@ import RoostKV
 
 /// Every history of up to three transactions over three keys.
 ///
-/// A transaction is one of eight changes, durable or relaxed, and is followed by a checkpoint or not: put each key, delete each
-/// key, delete all of them as a range, put the first key's value into a run. In the `splitting` variant values are so long that
-/// each third one splits a leaf. Each is done with sectors of 512 bytes, and with a padded journal on sectors of 4,096 bytes.
+/// A transaction is one of eight changes, durable or relaxed, and is followed by a checkpoint or not: put each key,
+/// delete each
+/// key, delete all of them as a range, put the first key's value into a run. In the `splitting` variant values are so
+/// long that
+/// each third one splits a leaf. Each is done with sectors of 512 bytes, and with a padded journal on sectors of
+/// 4,096 bytes.
 package struct ExhaustiveHistories: Sendable {
   package enum Change: CaseIterable, Sendable {
     case put0, put1, put2, delete0, delete1, delete2, deleteAll, putRun

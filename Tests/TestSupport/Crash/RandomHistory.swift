@@ -1,8 +1,10 @@
 import Foundation
 import RoostKV
 
-/// A history that follows from a seed: transactions small and large, with runs, savepoints, tables and range deletes, durable and
-/// relaxed; checkpoints, snapshots, readers in other processes; ends of the process, power losses, faults of the disk; in some
+/// A history that follows from a seed: transactions small and large, with runs, savepoints, tables and range deletes,
+/// durable and
+/// relaxed; checkpoints, snapshots, readers in other processes; ends of the process, power losses, faults of the
+/// disk; in some
 /// also several threads at once.
 package struct RandomHistory {
   package let seed: UInt64
@@ -23,7 +25,7 @@ package struct RandomHistory {
     self.options = options
     let hasLargeSectors = random.oneIn(6)
     sectorSize = isPadded || hasLargeSectors ? 4096 : 512
-    isConcurrent = random.oneIn(4)
+    isConcurrent = random.oneIn(3)
     isBig = random.oneIn(60)
     self.random = random
   }
@@ -80,7 +82,7 @@ package struct RandomHistory {
       try history.look()
     case 70..<80: try history.checkpoint()
     case 80..<83: try history.flush()
-    case 83..<86: held = random.oneIn(3) ? nil : try history.snapshot()
+    case 83..<86: held = random.oneIn(4) ? nil : try history.snapshot()
     case 86..<90: try history.lookFromOutside()
     case 90..<94 where !history.isLying:
       held = nil
@@ -144,7 +146,11 @@ package struct RandomHistory {
     }
     start("reader") {
       for _ in 0..<rounds {
+        // Reading takes no lock, so the reader has to let others go on by itself.
         let held = try history.snapshot()
+        for _ in 0..<10 { history.runtime.yield() }
+        try history.look()
+        for _ in 0..<20 { history.runtime.yield() }
         try history.look()
         try held.check()
       }
@@ -159,12 +165,6 @@ package struct RandomHistory {
     }
     history.runtime.drain()
     if let failure = failures.first { throw failure }
-  }
-
-  /// Errors of the threads, which run one at a time.
-  private final class Failures: @unchecked Sendable {
-    private(set) var first: (any Error)?
-    func add(_ error: any Error) { first = first ?? error }
   }
 }
 

@@ -2,7 +2,8 @@ import Foundation
 
 /// Settings of a process that simulates much.
 package enum Simulation {
-  /// Each store that is opened takes a little memory of its own: without huge pages for it, opening is several times faster.
+  /// Each store that is opened takes a little memory of its own: without huge pages for it, opening is several times
+  /// faster.
   package static func prepareProcess() {
     #if os(Linux)
       // Swift doesn't show prctl, as it takes any number of arguments.

@@ -82,7 +82,8 @@ package final class CrashResolver {
     fill(state, from: DiskState.roundedUp(minimum, state.sectorSize) / state.sectorSize, to: count, choice.fill)
   }
 
-  /// The first sector that a write can't have reached: one that a cut of the file has taken since, or that a cut, of which the
+  /// The first sector that a write can't have reached: one that a cut of the file has taken since, or that a cut, of
+  /// which the
   /// disk knows nothing, had taken before.
   private static func reach(_ write: DiskState.PendingWrite, _ state: DiskState, _ lengthsKept: Int) -> Int {
     let since = min(write.lengthChanges, lengthsKept)..<max(write.lengthChanges, lengthsKept)

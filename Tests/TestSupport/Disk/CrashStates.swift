@@ -1,7 +1,9 @@
 /// The disks a power loss can leave, as choices.
 ///
-/// Of up to twelve pending writes every subset is kept, as a whole or with one of its writes torn: cut off at some sector,
-/// without its beginning, or with holes. Each is combined with every number of changes of the length. When that is more than
+/// Of up to twelve pending writes every subset is kept, as a whole or with one of its writes torn: cut off at some
+/// sector,
+/// without its beginning, or with holes. Each is combined with every number of changes of the length. When that is
+/// more than
 /// `limit`, or there are more writes, it is a sample, which begins with everything lost and everything kept.
 package struct CrashStates: Sequence, IteratorProtocol {
   private static let enumerable = 12
@@ -95,7 +97,8 @@ package struct CrashStates: Sequence, IteratorProtocol {
     isDone = mask >> state.pending.count > 0
   }
 
-  /// Each write is kept, lost, or torn. Mostly they share a fate: choosing each on its own alone would hardly ever leave
+  /// Each write is kept, lost, or torn. Mostly they share a fate: choosing each on its own alone would hardly ever
+  /// leave
   /// many whole.
   private mutating func sampled() -> CrashChoice {
     let mostly = Int.random(in: 0...2, using: &generator)

@@ -5,7 +5,8 @@ package enum DiskOperation: Sendable {
   case persist(Range<Int>)
   case resize(Int)
   case flush
-  /// A flush that failed, or only said that it had worked: a part of what was written has become durable, and the system
+  /// A flush that failed, or only said that it had worked: a part of what was written has become durable, and the
+  /// system
   /// takes the rest for done. With `reverts`, reads show from now on what the disk holds.
   case forget(seed: UInt64, reverts: Bool)
 }
