@@ -21,6 +21,7 @@ package final class SimulatedMedium: Sendable {
     var pins: [ObjectIdentifier: Set<UInt64>] = [:]
     var capacity = Int.max
     var isReplaced = false
+    var recording: (start: DiskState, position: Int)?
     var flaw: DriverFlaw?
     var random = SplitMix64(seed: 1)
   }
@@ -78,6 +79,26 @@ package final class SimulatedMedium: Sendable {
   package var operations: [DiskOperation] { content.withLock { $0.operations } }
 
   package var operationCount: Int { content.withLock { $0.operations.count } }
+
+  /// Begins to keep the disk's state before and after each operation that changes it.
+  package func startRecording() {
+    let state = state
+    content.withLock { $0.recording = (state, $0.operations.count) }
+  }
+
+  /// Ends recording; the states in their order, also the ones in the midst of durable writes.
+  package func stopRecording() -> [DiskState] {
+    let (start, operations) = content.withLock { content in
+      defer { content.recording = nil }
+      return (content.recording?.start, content.operations.dropFirst(content.recording?.position ?? 0))
+    }
+    guard var state = start else { return [] }
+    return [state]
+      + operations.map { operation in
+        state.apply(operation)
+        return state
+      }
+  }
 
   /// The file's length as the system shows it.
   package var length: Int { content.withLock { $0.length } }
