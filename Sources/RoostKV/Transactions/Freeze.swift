@@ -184,10 +184,11 @@ extension StoreCore {
       if let reference = frozen.fileReference(tableRoot.reference) { tableRoot.reference = reference }
       frozen.tables[id] = FrozenTable(name: state.directory.names[slot], root: tableRoot)
     }
-    for (id, old) in frozenTables where frozen.tables[id]?.name != old.name {
+    // In a fixed order, so that the same history gives the same bytes.
+    for (_, old) in frozenTables.filter({ frozen.tables[$0.key]?.name != $0.value.name }).sorted(by: { $0.key < $1.key }) {
       _ = try old.name.withBytes { (name) throws(StoreError) in try editor.remove(name, in: &root) }
     }
-    for (id, table) in frozen.tables where frozenTables[id] != table {
+    for (id, table) in frozen.tables.filter({ frozenTables[$0.key] != $0.value }).sorted(by: { $0.key < $1.key }) {
       let row = CatalogRow(id: id, root: table.root).encoded()
       _ = try table.name.withBytes { (name) throws(StoreError) in
         try row.withBytes { (row) throws(StoreError) in try editor.put(name, .inline(row), in: &root) }
