@@ -185,7 +185,8 @@ extension StoreCore {
       frozen.tables[id] = FrozenTable(name: state.directory.names[slot], root: tableRoot)
     }
     // In a fixed order, so that the same history gives the same bytes.
-    for (_, old) in frozenTables.filter({ frozen.tables[$0.key]?.name != $0.value.name }).sorted(by: { $0.key < $1.key }) {
+    for (_, old) in frozenTables.filter({ frozen.tables[$0.key]?.name != $0.value.name }).sorted(by: { $0.key < $1.key }
+    ) {
       _ = try old.name.withBytes { (name) throws(StoreError) in try editor.remove(name, in: &root) }
     }
     for (id, table) in frozen.tables.filter({ frozenTables[$0.key] != $0.value }).sorted(by: { $0.key < $1.key }) {
