@@ -103,13 +103,12 @@ extension ContextCore {
   func materialize(
     _ record: UnsafeRawBufferPointer, _ number: UInt64, _ entity: EntityBinding
   ) -> (any PersistentModel)? {
-    guard let view = entity.view(record) else { return nil }
-    func make<T: PersistentModel>(_ type: T.Type) -> (any PersistentModel)? {
+    func make<T: PersistentModel>(_ type: T.Type, _ view: RecordView) -> (any PersistentModel)? {
       guard let model = try? read(view, number, entity, as: type) else { return nil }
       register(model, number, of: entity, commit: view.commit)
       return model
     }
-    return make(entity.type)
+    return entity.withView(record) { view in make(entity.type, view) } ?? nil
   }
 }
 

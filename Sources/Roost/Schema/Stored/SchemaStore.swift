@@ -121,9 +121,12 @@ extension SchemaStore {
     }
   }
 
-  /// Notes that an index's table is incomplete, so that fetches pass it over, or that it is complete.
+  /// Notes that the table of an index or of links is incomplete, so that readers don't rely on it, or that it
+  /// is complete.
+  ///
+  /// - Parameter tellsOthers: counts the schema's generation up, by which whoever has the store open learns of it.
   package static func setBuilding(
-    _ isBuilding: Bool, index table: String, _ schema: inout StoredSchema,
+    _ isBuilding: Bool, index table: String, _ schema: inout StoredSchema, tellsOthers: Bool = true,
     in transaction: inout WriteTransaction
   ) throws {
     let rows = try transaction.createTableIfMissing(SchemaRows.table)
@@ -134,7 +137,7 @@ extension SchemaStore {
       schema.buildingIndexes.remove(table)
       try transaction.delete(SchemaRows.index(table), in: rows)
     }
-    // Other processes learn of it by the generation.
+    guard tellsOthers else { return }
     schema.generation &+= 1
     try writeCurrent(schema, rows, in: &transaction)
   }
@@ -158,13 +161,15 @@ extension SchemaStore {
   ///
   /// - Parameters:
   ///   - stored: the schema as it was loaded in this transaction; `nil` for a new store.
+  ///   - transformed: entities whose older records only a stage's transform makes current ones; they get a new
+  ///     shape even if nothing about them changes.
   ///   - records: how many records an entity's table holds; asked for entities of the stored schema.
   /// - Returns: the schema that the store has then.
   package static func adopt(
-    _ description: SchemaDescription, over stored: StoredSchema?, in transaction: inout WriteTransaction,
-    records: (_ entity: String) throws -> Int
+    _ description: SchemaDescription, over stored: StoredSchema?, transformed: Set<String> = [],
+    in transaction: inout WriteTransaction, records: (_ entity: String) throws -> Int
   ) throws -> StoredSchema {
-    var adoption = Adoption(description, over: stored)
+    var adoption = Adoption(description, over: stored, transformed: transformed)
     try adoption.settleEntities()
     if let stored { try adoption.countOutdated(stored, records) }
     let schema = adoption.schema
