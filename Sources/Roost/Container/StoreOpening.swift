@@ -46,8 +46,7 @@ struct StoreOpening {
     let names = try engine.read { try StoreNames($0) }
     return OpenFile(
       engine, identifier: names.identifier, nextNumber: names.nextNumber,
-      generation: migrator.stored.generation,
-      digest: target.digest)
+      generation: migrator.stored.generation, digest: target.digest, report: migrator.report(since: stored))
   }
 
   private func openEngine() throws -> Store {
@@ -111,7 +110,8 @@ struct StoreOpening {
         table: { name in try adoption.storedName(name).flatMap { try transaction.tableIfPresent($0) } })
       return ModelStore(
         file, configuration, schema: schema, migrationPlan: plan, bindings: bindings,
-        countersTable: try transaction.tableIfPresent(TableNames.counters))
+        countersTable: try transaction.tableIfPresent(TableNames.counters),
+        schemaTable: try transaction.tableIfPresent(SchemaRows.table))
     }
   }
 

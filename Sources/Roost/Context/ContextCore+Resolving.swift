@@ -72,7 +72,9 @@ extension ContextCore {
   /// One state of the store to read from.
   func withReading<R>(_ body: (any StoreReading) throws -> R) throws -> R {
     if let migration { return try body(migration) }
-    return try body(SnapshotReading(store.engine))
+    let reading = try SnapshotReading(store.engine)
+    try store.checkGeneration(reading)
+    return try body(reading)
   }
 
   /// Reads and registers an object of an entity or one that inherits from it.

@@ -3,8 +3,9 @@ import RoostKV
 /// Rewrites records of older shapes in the current one, completes new tables and drops those that are no longer
 /// needed, in batches, each a commit of its own: a store that is swept halfway is as good as any.
 struct Sweep {
-  private static let batch = 2000
-
+  private let batch: Int
+  /// Called after each commit.
+  private let didCommit: () throws -> Void
   private let engine: Store
   private let version: ModelVersion
   private let route: MigrationRoute
@@ -12,7 +13,12 @@ struct Sweep {
   /// Records rewritten.
   private(set) var rewritten = 0
 
-  init(_ engine: Store, _ version: ModelVersion, _ route: MigrationRoute, _ stored: StoredSchema) {
+  init(
+    _ engine: Store, _ version: ModelVersion, _ route: MigrationRoute, _ stored: StoredSchema,
+    batch: Int = 2000, didCommit: @escaping () throws -> Void = {}
+  ) {
+    self.batch = batch
+    self.didCommit = didCommit
     self.engine = engine
     self.version = version
     self.route = route
@@ -35,14 +41,14 @@ struct Sweep {
       var range = KeyRange.all
       var isDone = false
       while !isDone {
-        let last = try engine.write(.relaxed) { transaction in
+        let last = try commit { transaction in
           try sweep(entity, records, range, building, &transaction)
         }
         if let last { range.lower = .excluded(last) } else { isDone = true }
       }
       for index in building {
         let name = TableNames.index(IndexShape(names: index.names, isUnique: index.isUnique), of: entity.name)
-        try engine.write(.relaxed) { transaction in
+        try commit { transaction in
           try SchemaStore.setBuilding(false, index: name, &stored, in: &transaction)
         }
       }
@@ -50,10 +56,16 @@ struct Sweep {
     try engine.flush()
   }
 
+  private func commit<R>(_ body: (inout WriteTransaction) throws -> R) throws -> R {
+    let result = try engine.write(.relaxed, body)
+    try didCommit()
+    return result
+  }
+
   /// Drops the tables that no model has any more.
   private func dropTables() throws {
     for name in try engine.read({ try $0.tableNames() }) where name.hasPrefix(TableNames.droppedPrefix) {
-      try engine.write(.relaxed) { transaction in
+      try commit { transaction in
         if let table = try transaction.tableIfPresent(name) { try transaction.dropTable(table) }
       }
     }
@@ -65,15 +77,15 @@ struct Sweep {
     for source in relationship.inverseSources {
       var range = KeyRange.all
       while true {
-        let last = try engine.write(.relaxed) { transaction in
+        let last = try commit { transaction in
           try takeNewest(&transaction)
-          return try builder.run(source, range, limit: Self.batch, in: &transaction)
+          return try builder.run(source, range, limit: batch, in: &transaction)
         }
         guard let last else { break }
         range.lower = .excluded(last)
       }
     }
-    try engine.write(.relaxed) { transaction in
+    try commit { transaction in
       try takeNewest(&transaction)
       try builder.finish(&stored, in: &transaction)
     }
@@ -93,13 +105,13 @@ struct Sweep {
     _ transaction: inout WriteTransaction
   ) throws -> [UInt8]? {
     try takeNewest(&transaction)
-    var batch: [Entry] = []
+    var entries: [Entry] = []
     try transaction.forEach(in: records, range, reversed: false) { key, record in
-      batch.append(Entry(key: Array(key), value: Array(record)))
-      return batch.count < Self.batch
+      entries.append(Entry(key: Array(key), value: Array(record)))
+      return entries.count < batch
     }
     var gone: [UInt32: Int] = [:]
-    for entry in batch {
+    for entry in entries {
       let number = RecordKey.number(entry.key)
       guard let header = entry.value.withUnsafeBytes({ RecordHeader($0) }) else { continue }
       try entity.withView(entry.value) { view in
@@ -119,7 +131,7 @@ struct Sweep {
       }
     }
     try SchemaStore.noteGone(gone, &stored, in: &transaction)
-    return batch.count < Self.batch ? nil : batch.last?.key
+    return entries.count < batch ? nil : entries.last?.key
   }
 }
 

@@ -89,7 +89,8 @@ struct TableChanges {
     }
     for entity in stored.entities {
       let old = before.former(of: entity)?.shape
-      reserves = reserves || entity.shape.properties.contains { $0.kind == .toMany && old?.former(of: $0)?.kind == .toOne }
+      reserves =
+        reserves || entity.shape.properties.contains { $0.kind == .toMany && old?.former(of: $0)?.kind == .toOne }
     }
     guard reserves else { return }
     let counters = try transaction.table(TableNames.counters)

@@ -77,17 +77,25 @@ extension Relationship {
     for entity in destination.family {
       guard let back = entity.relationship(at: inverse) else { continue }
       if let links = back.links {
-        sources.append((links, { key, _ in
-          guard let member = RecordKey.number(key), let owner = RecordKey.number(key, at: 8) else { return nil }
-          return (owner, member)
-        }))
+        sources.append(
+          (
+            links,
+            { key, _ in
+              guard let member = RecordKey.number(key), let owner = RecordKey.number(key, at: 8) else { return nil }
+              return (owner, member)
+            }
+          ))
       }
       guard !back.isToMany || back.isInOlderRecords, let records = entity.records else { continue }
-      sources.append((records, { key, record in
-        guard let member = RecordKey.number(key), let owner = entity.plainView(record)?.formerTarget(inverse)
-        else { return nil }
-        return (owner, member)
-      }))
+      sources.append(
+        (
+          records,
+          { key, record in
+            guard let member = RecordKey.number(key), let owner = entity.plainView(record)?.formerTarget(inverse)
+            else { return nil }
+            return (owner, member)
+          }
+        ))
     }
     return sources
   }
@@ -178,7 +186,7 @@ struct LinkBuilder {
   /// Notes that the table is complete.
   func finish(_ stored: inout StoredSchema, in transaction: inout WriteTransaction) throws {
     // Whoever knows the table as incomplete looks for its row: nobody has to open the store anew.
-    try SchemaStore.setBuilding(false, index: name, &stored, tellsOthers: false, in: &transaction)
+    try SchemaStore.setBuilding(false, index: name, &stored, in: &transaction)
   }
 
   /// Whether the object is of the relationship's own class: others of its family have tables of their own.

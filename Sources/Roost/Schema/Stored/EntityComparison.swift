@@ -89,7 +89,7 @@ struct EntityComparison {
         Self.effect(from: before.type, to: after.type),
         remedy: "add a custom stage that makes the new values of the old ones")
     }
-    if before.kind == .toMany, after.kind == .toMany {
+    if after.kind == .toMany {
       // A to-many relationship has no field that could be nil.
     } else if !before.isOptional && after.isOptional {
       add(after.name, .becameOptional)

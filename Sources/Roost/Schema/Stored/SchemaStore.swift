@@ -27,6 +27,9 @@ package enum SchemaStore {
     return try currentRow(bytes).generation
   }
 
+  /// The generation that the bytes of the row `current` say.
+  static func generation(ofCurrent row: [UInt8]) throws(RoostError) -> UInt64 { try currentRow(row).generation }
+
   fileprivate static func currentRow(_ bytes: [UInt8]) throws(RoostError) -> CurrentRow {
     guard let coded = try? CodedValue(bytes) else {
       throw .schemaDamaged("the current row is no coded value")
@@ -124,9 +127,10 @@ extension SchemaStore {
   /// Notes that the table of an index or of links is incomplete, so that readers don't rely on it, or that it
   /// is complete.
   ///
-  /// - Parameter tellsOthers: counts the schema's generation up, by which whoever has the store open learns of it.
+  /// Whoever has the store open learns by the schema's generation that a table is incomplete. That it is complete
+  /// nobody has to learn: it is still right not to rely on it.
   package static func setBuilding(
-    _ isBuilding: Bool, index table: String, _ schema: inout StoredSchema, tellsOthers: Bool = true,
+    _ isBuilding: Bool, index table: String, _ schema: inout StoredSchema,
     in transaction: inout WriteTransaction
   ) throws {
     let rows = try transaction.createTableIfMissing(SchemaRows.table)
@@ -137,7 +141,7 @@ extension SchemaStore {
       schema.buildingIndexes.remove(table)
       try transaction.delete(SchemaRows.index(table), in: rows)
     }
-    guard tellsOthers else { return }
+    guard isBuilding else { return }
     schema.generation &+= 1
     try writeCurrent(schema, rows, in: &transaction)
   }
