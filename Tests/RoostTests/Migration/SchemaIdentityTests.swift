@@ -78,39 +78,4 @@ import Testing
     #expect(error?.code == .possibleRename && error?.rows == 3 && error?.entity == "Extra")
     #expect(try ModelContext(container(OnlySpare.self)).fetchCount(FetchDescriptor<Changes.V1.Spare>()) == 3)
   }
-
-  enum Fate: Codable { case pending(reason: String, tries: Int), done(String) }
-  struct Picky: Codable {
-    let text: String
-    init(_ text: String) { self.text = text }
-    init(from decoder: any Decoder) throws {
-      text = try decoder.singleValueContainer().decode(String.self)
-      if text.isEmpty { throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "empty")) }
-    }
-  }
-  struct Choosy: Codable {
-    let text: Picky
-  }
-  @Model final class Parcel {
-    var fate: Fate
-    var label: Picky = Picky("none")
-    init(_ fate: Fate) { self.fate = fate }
-  }
-  @Model final class Unlabelled {
-    var label: Choosy
-    init() { label = Choosy(text: Picky("x")) }
-  }
-
-  @Test func everyRequiredPropertyHasAValueToFallBackOn() throws {
-    try Schema([Parcel.self]).validate()
-    let absent = Parcel.absent()
-    if case .pending(let reason, let tries) = absent.fate {
-      #expect(reason.isEmpty && tries == 0)
-    } else {
-      Issue.record("\(absent.fate)")
-    }
-    #expect(absent.label.text == "none")
-    let error = #expect(throws: RoostError.self) { try Schema([Unlabelled.self]).validate() }
-    #expect(error?.code == .invalidSchema && error?.property == "label")
-  }
 }
