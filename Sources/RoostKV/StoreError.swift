@@ -63,6 +63,11 @@ public struct StoreError: Error, Sendable {
     details = Details(code, message, remedy, (path, page, offset, errno, holder))
   }
 
+  /// An error that this one has led to, with what the system said.
+  func wrapped(_ code: Code, _ message: String, remedy: String, path: String) -> StoreError {
+    StoreError(code, message, remedy: remedy, path: path, page: page, offset: offset, errno: errno)
+  }
+
   /// The same error, about the file of another name.
   func renamed(path: String) -> StoreError {
     StoreError(code, message, remedy: remedy, path: path, page: page, offset: offset, errno: errno, holder: holder)
@@ -158,8 +163,9 @@ extension StoreError.Code {
 
   // MARK: The store after a failure
 
-  /// A write or flush failed: whether the latest commits are durable shows when the store is opened again. Until then it takes
-  /// no more commits.
+  /// An earlier write or flush failed; the store takes no more commits until it is opened anew.
+  public static let poisoned = Self("poisoned")
+  /// A write or flush failed: whether the commit is durable shows when the store is opened again.
   public static let commitOutcomeUnknown = Self("commitOutcomeUnknown")
 
   // MARK: The call

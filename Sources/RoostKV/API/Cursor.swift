@@ -92,7 +92,10 @@ public final class Cursor {
   /// Takes in changes of the transaction; true when the tree is another one, and the cursor in it nowhere yet.
   @discardableResult
   private func refresh() throws(StoreError) -> Bool {
-    guard case .transaction(let state) = holder else { return false }
+    guard case .transaction(let state) = holder else {
+      if case .snapshot(let shared) = holder { try shared.hold.requireSameProcess() }
+      return false
+    }
     try state.requireOpen()
     guard seenChange != state.changeCount else { return false }
     seenChange = state.changeCount

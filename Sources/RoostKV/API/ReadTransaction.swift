@@ -13,8 +13,11 @@ public struct ReadTransaction: ~Copyable, ReadOperations, @unchecked Sendable {
 
   /// What the reading operations work on; not for programs.
   public var _view: _StoreView {
-    _StoreView(
-      core: hold.core, directory: hold.version.directory, roots: hold.version.roots, holder: .snapshot(hold.version))
+    get throws(StoreError) {
+      try hold.requireSameProcess()
+      return _StoreView(
+        core: hold.core, directory: hold.version.directory, roots: hold.version.roots, holder: .snapshot(hold.version))
+    }
   }
 
   /// The number of the commit that it sees; grows by one with each.

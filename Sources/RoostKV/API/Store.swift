@@ -95,7 +95,7 @@ public final class Store: Sendable {
   }
 
   /// Begins a transaction by hand. Waits for the writer before it, at most `StoreOptions.lockTimeout`.
-  /// - Throws: `lockTimeout`, `readOnly`, `closed`, `suspended`, and the error of a write or flush that failed before.
+  /// - Throws: `lockTimeout`, `readOnly`, `closed`, `suspended`, `poisoned`.
   public func beginWrite() throws(StoreError) -> WriteTransaction { WriteTransaction(try core.beginWrite()) }
 
   /// A transaction that, however large, leaves the file with the very bytes it had when it is given up: what it writes ahead
@@ -137,8 +137,8 @@ public final class Store: Sendable {
 
   // MARK: Looking in
 
-  /// Walks the whole store and reports everything that is wrong with it. Reads every page and value from the file; others go on
-  /// meanwhile. O(size of the store).
+  /// Walks the whole store and reports everything that is wrong with it. Reads every page and value from the file. Readers go on
+  /// meanwhile, writers wait. O(size of the store).
   public func check() throws(StoreError) -> CheckReport { try StoreCheck.run(core) }
 
   /// What the store holds and costs at the moment.

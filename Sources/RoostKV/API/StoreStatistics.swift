@@ -52,7 +52,7 @@ extension StoreCore {
   func statistics() throws(StoreError) -> StoreStatistics {
     try requireOpen()
     try acquireForUpkeep()
-    defer { writerLock.release() }
+    defer { releaseWriter() }
     let visible = commits.visible, counters = commits.statistics
     let snapshots = commits.snapshotStatistics()
     let free = isReadOnly ? 0 : freeMap.availableCount

@@ -11,7 +11,7 @@ struct StoreCheck {
   static func run(_ core: StoreCore) throws(StoreError) -> CheckReport {
     try core.requireOpen()
     try core.acquireForUpkeep()
-    defer { core.writerLock.release() }
+    defer { core.releaseWriter() }
     // What is checked must not be half taken in.
     if !core.isReadOnly, !core.isInMemory { try core.settleForCheck() }
     var check = StoreCheck(core)

@@ -131,6 +131,12 @@ struct JournalReader {
     return true
   }
 
+  /// Forgets the bytes that were read, for a ring that somebody else writes to.
+  mutating func readAnew() {
+    segmentBytes = nil
+    dropped = []
+  }
+
   /// The error for a missing group that was known to be flushed. [J-4]
   func gap(_ lsn: UInt64) -> StoreError {
     JournalRing.damaged(

@@ -27,6 +27,8 @@ package final class POSIXFile: StorageFile {
   private let forkCount: UInt32
   /// -1 when closed.
   private let openDescriptor: Atomic<Int32>
+  /// Another description of the same file, and the first error that it has met.
+  private let upkeep: Mutex<(descriptor: Int32, failure: StoreError?)>
   /// Cleared at the first refusal of the system or the file system.
   private let canWriteDurably = Atomic<Bool>(true)
   private let mapping = Mutex<Mapping?>(nil)
@@ -56,13 +58,19 @@ package final class POSIXFile: StorageFile {
       }
     }
     let descriptor = try Self.open(path, mode)
+    var second: Int32 = -1
     do throws(StoreError) {
       let status = try Self.status(of: descriptor, path)
       try Self.checkIsRegular(status, path)
       identity = FileIdentity(status)
       if mode.creates { try Self.flushFolder(of: path) }
-      if writable, !OpenFiles.shared.beginWriting(identity) { throw Self.openTwice(path) }
+      if writable {
+        second = try Self.open(path, .readWrite)
+        guard FileIdentity(try Self.status(of: second, path)) == identity else { throw Self.replaced("Another file was put in this one's place", path) }
+        guard OpenFiles.shared.beginWriting(identity) else { throw Self.openTwice(path) }
+      }
     } catch {
+      if second >= 0 { OpenFiles.shared.close(second) }
       OpenFiles.shared.close(descriptor)
       throw error
     }
@@ -71,6 +79,7 @@ package final class POSIXFile: StorageFile {
     mapsCopies = copies
     forkCount = ForkCount.current
     openDescriptor = Atomic(descriptor)
+    upkeep = Mutex((second, nil))
   }
 
   deinit {
@@ -81,6 +90,10 @@ package final class POSIXFile: StorageFile {
     let descriptor = openDescriptor.exchange(-1, ordering: .acquiringAndReleasing)
     // In a forked child the number may be another file's by now.
     guard descriptor >= 0, forkCount == ForkCount.current else { return }
+    upkeep.withLock { upkeep in
+      if upkeep.descriptor >= 0 { OpenFiles.shared.close(upkeep.descriptor) }
+      upkeep.descriptor = -1
+    }
     OpenFiles.shared.close(descriptor)
     if isWritable { OpenFiles.shared.endWriting(identity) }
   }
@@ -116,7 +129,9 @@ extension POSIXFile {
     }
   }
 
-  private func replaced(_ message: String) -> StoreError {
+  private func replaced(_ message: String) -> StoreError { Self.replaced(message, path) }
+
+  private static func replaced(_ message: String, _ path: String) -> StoreError {
     StoreError(
       .fileReplaced, message, remedy: "close the store and open the file that is to be used", path: path)
   }
@@ -174,6 +189,19 @@ extension POSIXFile {
     let failure = SystemCalls.flush(try descriptor())
     guard failure == 0 else {
       throw .system(failure, "What was written can't be made durable", path: path)
+    }
+  }
+
+  package func flushForUpkeep() throws(StoreError) {
+    _ = try descriptor()
+    try upkeep.withLock { (upkeep) throws(StoreError) in
+      if let failure = upkeep.failure { throw failure }
+      guard upkeep.descriptor >= 0 else { throw .closed(path: path) }
+      let number = SystemCalls.flush(upkeep.descriptor)
+      guard number != 0 else { return }
+      let failure = StoreError.system(number, "What was written can't be made durable", path: path)
+      upkeep.failure = failure
+      throw failure
     }
   }
 }

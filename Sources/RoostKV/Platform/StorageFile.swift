@@ -41,6 +41,14 @@ package protocol StorageFile: AnyObject, Sendable {
   /// nothing is known about any byte written since the last success.
   func flush() throws(StoreError)
 
+  /// Does the same, and may be called while another thread is in `flush`, `writeDurably` or here.
+  ///
+  /// The system tells an error of writing back once to each open file description, to whoever flushes next. Two that flushed
+  /// by the same one would share one answer: one would hear of an error that concerns the other, and the other of nothing.
+  /// So this has a description of its own, flushes one at a time, and keeps throwing its first error. `flush` and
+  /// `writeDurably` are the commit queue's, which calls them one at a time.
+  func flushForUpkeep() throws(StoreError)
+
   /// Returns when the file's name in its folder is durable.
   func flushName() throws(StoreError)
 
@@ -73,6 +81,7 @@ package protocol StorageFile: AnyObject, Sendable {
 
 extension StorageFile {
   package var mapsCopies: Bool { false }
+  package func flushForUpkeep() throws(StoreError) { try flush() }
 
   package func flushName() throws(StoreError) {}
 

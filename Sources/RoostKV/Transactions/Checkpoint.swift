@@ -9,8 +9,8 @@ extension StoreCore {
     while true {
       try acquireForUpkeep()
       if checkpoints.isIdle { break }
-      writerLock.release()
-      checkpoints.waitUntilIdle()
+      releaseWriter()
+      _ = checkpoints.waitUntilIdle()
     }
     try runCheckpoint(closing: closing)
   }
@@ -22,15 +22,15 @@ extension StoreCore {
     runtime.start("roost.checkpoint") {
       _ = self.writerLock.acquire()
       do throws(StoreError) {
-        // A large transaction may have been quicker.
-        if self.isCheckpointDue { try self.runCheckpoint(closing: false) } else { self.endCheckpoint() }
+        // A large transaction may have been quicker, or the store has been closed.
+        if self.isCheckpointDue, self.gate.state != .closed { try self.runCheckpoint(closing: false) } else { self.endCheckpoint() }
       } catch {}
     }
   }
 
   private func endCheckpoint() {
     checkpoints.didStart()
-    writerLock.release()
+    releaseWriter()
   }
 
   /// With the writer lock held.
@@ -55,8 +55,9 @@ extension StoreCore {
     writtenState = frozen
     checkpoints.didWrite()
     _ = writerLock.acquire()
-    defer { writerLock.release() }
-    if checkpoints.isWritten { try finish(frozen) }
+    defer { releaseWriter() }
+    // Somebody may have taken this one in meanwhile, and a later one may be written by now.
+    if checkpoints.isWritten, writtenState?.header.generation == frozen.header.generation { try finish(frozen) }
   }
 
   /// The same without letting go of the lock.
@@ -98,18 +99,24 @@ extension StoreCore {
       }
       if !planted(.headerBeforePages) { try commits.flushAll() }
       try file.checkIdentity()
-      let slot = frozen.header.encoded()
       // Generation g is in slot g mod 2 first, so the slot written first never holds the newest header.
-      let first = Int(frozen.header.generation % 2)
-      for index in planted(.oneHeaderSlot) ? [first] : [first, 1 - first] {
-        try slot.withBytes { (bytes) throws(StoreError) in
-          try file.writeDurably(bytes, at: FileGeometry.slotOffsets[index])
-        }
-      }
+      try writeHeader(frozen.header.encoded(), firstSlot: Int(frozen.header.generation % 2))
     } catch {
       commits.poison(error)
       checkpoints.didFinish()
       throw error
+    }
+  }
+
+  /// Writes both slots, each flushed before the next. Nothing is written to the second when something else has failed
+  /// meanwhile: then the other slot is left for what was known to be whole.
+  func writeHeader(_ header: [UInt8], firstSlot: Int) throws(StoreError) {
+    for index in planted(.oneHeaderSlot) ? [firstSlot] : [firstSlot, 1 - firstSlot] {
+      if let failure = commits.failure { throw failure }
+      try header.withBytes { (bytes) throws(StoreError) in
+        try file.write(bytes, at: FileGeometry.slotOffsets[index])
+      }
+      try file.flushForUpkeep()
     }
   }
 
@@ -164,6 +171,7 @@ extension StoreCore {
   /// - Parameter fixTrees: false when a large transaction follows at once, which writes every frame anyway.
   func finish(_ frozen: FrozenState, fixTrees: Bool = true) throws(StoreError) {
     header = frozen.header
+    headerBytes = header.encoded()
     headerSlot = 1 - Int(header.generation % 2)
     pendingHeader = nil
     writtenState = nil
@@ -172,7 +180,7 @@ extension StoreCore {
       memory.arena.free(frame)
       translation[frame] = nil
     }
-    if fixTrees { try adoptFilePages() }
+    if fixTrees { adoptFilePages() }
     checkpoints.didFinish()
     try reclaim()
     try recycleSegments()
@@ -180,13 +188,19 @@ extension StoreCore {
   }
 
   /// Replaces references to frames that have a place in the file, in a new version of the same state. Published frames are
-  /// never changed: a branch with such references is copied.
-  private func adoptFilePages() throws(StoreError) {
+  /// never changed: a branch with such references is copied. When there are no frames left for that, frames stay where they
+  /// are until the next checkpoint tries again.
+  private func adoptFilePages() {
     let dirty = DirtySet(memory: memory)
     var gone: [PageNumber] = []
     var roots = appended.roots
-    for slot in roots.indices where roots[slot].height > 0 {
-      roots[slot].reference = try adopted(roots[slot].reference, Int(roots[slot].height) - 1, dirty, &gone)
+    do throws(StoreError) {
+      for slot in roots.indices where roots[slot].height > 0 {
+        roots[slot].reference = try adopted(roots[slot].reference, Int(roots[slot].height) - 1, dirty, &gone)
+      }
+    } catch {
+      dirty.abandon()
+      return
     }
     let changes = dirty.takeChanges()
     let version = Version(

@@ -60,8 +60,14 @@ final class CheckpointState: @unchecked Sendable {
   /// Whether the checkpoint whose thread asks has still to be finished, or somebody did it.
   var isWritten: Bool { monitor.withLock { phase == .written } }
 
-  func waitUntilIdle() {
-    monitor.withLock { while phase != .idle || isScheduled { _ = monitor.wait(until: nil) } }
+  /// False when the deadline has passed.
+  func waitUntilIdle(until deadline: UInt64? = nil) -> Bool {
+    monitor.withLock {
+      while phase != .idle || isScheduled {
+        if !monitor.wait(until: deadline) { return phase == .idle && !isScheduled }
+      }
+      return true
+    }
   }
 
   private func change(_ new: Phase) {

@@ -4,12 +4,13 @@ extension StoreCore {
   /// - Parameter keepsFile: giving the transaction up leaves the file with the bytes it had.
   func beginWrite(keepsFile: Bool = false) throws(StoreError) -> WriteState {
     var attempt = 0
+    let deadline = runtime.now() &+ options.lockTimeout.nanoseconds
     while true {
       attempt += 1
       try requireWritable()
       guard writerLock.acquire(for: .transaction, timeout: options.lockTimeout.nanoseconds) else { throw lockTimeout() }
       if try mayBegin(attempt) { return WriteState(self, keepsFile: keepsFile) }
-      checkpoints.waitUntilIdle()
+      guard checkpoints.waitUntilIdle(until: deadline) else { throw lockTimeout() }
     }
   }
 
@@ -27,7 +28,7 @@ extension StoreCore {
       if try mayBegin(attempt) { return WriteState(self, keepsFile: false) }
       await withCheckedContinuation { continuation in
         runtime.start("roost.wait") {
-          self.checkpoints.waitUntilIdle()
+          _ = self.checkpoints.waitUntilIdle()
           continuation.resume()
         }
       }
@@ -42,14 +43,14 @@ extension StoreCore {
       try requireOpen()
       try reclaim()
     } catch {
-      writerLock.release()
+      releaseWriter()
       throw error
     }
     if isInMemory { return true }
     if isOverBound, attempt < 3 {
       checkpointIfDue()
       if !checkpoints.isIdle {
-        writerLock.release()
+        releaseWriter()
         return false
       }
     }
@@ -111,7 +112,7 @@ extension StoreCore {
 
   private func commitInMemory(_ state: WriteState) throws(StoreError) {
     let version = try takeOver(state)
-    defer { writerLock.release() }
+    defer { releaseWriter() }
     commits.publish(lsn: nextLSN - 1, version)
     try reclaim()
   }
@@ -126,7 +127,7 @@ extension StoreCore {
     let lsn = nextLSN
     let version = try takeOver(state)
     // From here on the transaction is the newest state, and only the disk can fail, which poisons the store.
-    defer { writerLock.release() }
+    defer { releaseWriter() }
     chain = GroupHeader.seal(
       &group, lsn: lsn, chain: chain, durableLSN: planted(.tearTakenForGap) ? lsn - 1 : commits.durableLSN,
       session: session, commit: version.commit,
@@ -142,9 +143,10 @@ extension StoreCore {
   }
 
   /// Makes the transaction's state the newest one, in memory.
-  func takeOver(_ state: WriteState, commit: UInt64? = nil) throws(StoreError) -> Version {
+  /// - Parameter base: the freeze whose state it sees, where that is still to come.
+  func takeOver(_ state: WriteState, commit: UInt64? = nil, base: UInt32? = nil) throws(StoreError) -> Version {
     let changes = state.dirty.takeChanges()
-    let base = pendingHeader?.generation ?? header.generation
+    let base = base ?? pendingHeader?.generation ?? header.generation
     let version = Version(
       sequence: nextSequence(), lastOwner: memory.arena.newSubtransaction(), commit: commit ?? appended.commit + 1,
       base: isInMemory ? 0 : base, directory: state.directory, roots: state.roots)
@@ -219,10 +221,13 @@ extension StoreCore {
   func cutBack(to pages: UInt64) {
     guard pages < freeMap.fileEnd else { return }
     do throws(StoreError) {
-      try file.truncate(to: geometry.offset(pages))
+      // First, so that nobody reads ahead into what is cut off.
       memory.fileLimit = pages
+      try file.truncate(to: geometry.offset(pages))
       freeMap.truncate(to: pages)
-    } catch {}
+    } catch {
+      memory.fileLimit = freeMap.fileEnd
+    }
   }
 }
 

@@ -32,7 +32,8 @@ final class CommitQueue: @unchecked Sendable {
   private var runsWritten: UInt64 = 0
   private var runsFlushed: UInt64 = 0
   private var pending: [(lsn: UInt64, version: Version)] = []
-  private var failure: StoreError?
+  /// The first write or flush that failed.
+  private var firstFailure: StoreError?
   private var callbacks: [(lsn: UInt64, call: @Sendable (StoreError?) -> Void)] = []
   private var hasFlusher = false
   private var counters = Counters()
@@ -105,7 +106,7 @@ final class CommitQueue: @unchecked Sendable {
   /// Queues a group. With the writer lock held, so that LSNs come in order.
   func append(lsn: UInt64, offset: UInt64, bytes: [UInt8], version: Version) throws(StoreError) {
     try monitor.withLock { () throws(StoreError) in
-      if let failure { throw failure }
+      if let firstFailure { throw poisoned(firstFailure) }
       counters.groups += 1
       counters.journalBytes += UInt64(bytes.count)
       queue.append(Group(lsn: lsn, offset: offset, bytes: bytes, runCount: runsWritten))
@@ -204,9 +205,9 @@ final class CommitQueue: @unchecked Sendable {
       let done = monitor.withLock {
         let done = callbacks.filter { $0.lsn <= newest }
         callbacks.removeAll { $0.lsn <= newest }
-        return done
+        return done.map { (call: $0.call, failure: $0.lsn <= flushedLSN ? nil : failure) }
       }
-      for entry in done { entry.call(failure) }
+      for entry in done { entry.call(entry.failure) }
     }
   }
 
@@ -220,13 +221,17 @@ final class CommitQueue: @unchecked Sendable {
     monitor.lock()
     defer { monitor.unlock() }
     while !isDone(self) {
-      if let failure { throw failure }
+      if let firstFailure { throw outcomeUnknown(firstFailure) }
       if isWriting {
         _ = monitor.wait(until: nil)
         continue
       }
       isWriting = true
       if gathers { gather() }
+      guard firstFailure == nil else {
+        isWriting = false
+        continue
+      }
       let groups = queue
       queue = []
       let runs = runsWritten
@@ -246,7 +251,7 @@ final class CommitQueue: @unchecked Sendable {
     if lastBatch > 1 {
       awaitedBatch = lastBatch
       let deadline = runtime.now() &+ Self.longestGathering
-      while queue.count < lastBatch, failure == nil, monitor.wait(until: deadline) {}
+      while queue.count < lastBatch, firstFailure == nil, monitor.wait(until: deadline) {}
       awaitedBatch = 0
     }
     lastBatch = queue.count
@@ -258,20 +263,12 @@ final class CommitQueue: @unchecked Sendable {
   private func take(_ outcome: Result<Progress, StoreError>, _ groups: [Group], _ runs: UInt64) {
     switch outcome {
     case .failure(let error):
-      guard error.code != .fileReplaced else {
-        failure = error
-        return
-      }
       if planted(.failedFlushRetried) {
         writtenLSN = max(writtenLSN, groups.last?.lsn ?? 0)
         hasUnflushedGroups = true
         return
       }
-      failure = StoreError(
-        .commitOutcomeUnknown,
-        "the disk did not confirm a write (\(error.message)), so the latest commits may or may not be there",
-        remedy: "close the store and open it again; it then shows what has survived", path: file.path,
-        offset: error.offset, errno: error.errno)
+      firstFailure = firstFailure ?? error
     case .success(let progress):
       if let last = groups.last { writtenLSN = max(writtenLSN, last.lsn) }
       switch progress {
@@ -335,12 +332,44 @@ final class CommitQueue: @unchecked Sendable {
 
   // MARK: Failure
 
-  /// The error of the first failed write or flush; after it nothing is written any more. [C-3]
-  var poison: StoreError? { monitor.withLock { failure } }
+  /// The first failed write or flush. After it nothing is written any more. [C-3]
+  var failure: StoreError? { monitor.withLock { firstFailure } }
+
+  /// What whoever wants to write is told after a failure.
+  var poison: StoreError? { failure.map(poisoned) }
 
   func poison(_ error: StoreError) {
-    monitor.withLock { failure = failure ?? error }
+    monitor.withLock { firstFailure = firstFailure ?? error }
     monitor.wakeAll()
+  }
+
+  private func poisoned(_ cause: StoreError) -> StoreError {
+    cause.code == .fileReplaced
+      ? cause
+      : cause.wrapped(
+        .poisoned, "an earlier write has failed (\(cause.message)), so the store takes no more commits",
+        remedy: "close the store and open it again; it then shows what has survived", path: file.path)
+  }
+
+  /// What whoever waits for a commit is told: bytes of it may be on the disk.
+  func outcomeUnknown(_ cause: StoreError) -> StoreError {
+    cause.code == .fileReplaced || cause.code == .commitOutcomeUnknown
+      ? cause
+      : cause.wrapped(
+        .commitOutcomeUnknown,
+        "the disk did not confirm a write (\(cause.message)), so the latest commits may or may not be there",
+        remedy: "close the store and open it again; it then shows what has survived", path: file.path)
+  }
+
+  /// Returns when no group waits to be written, so that the file may be closed.
+  func settle() {
+    try? lead { queue in
+      queue.queue.isEmpty && !queue.isWriting
+    } write: { (queue, groups) throws(StoreError) in
+      try queue.writeDurably(groups)
+    }
+    // After a failure a write may still be under way.
+    monitor.withLock { while isWriting { _ = monitor.wait(until: nil) } }
   }
 
   var statistics: Counters { monitor.withLock { counters } }

@@ -5,7 +5,13 @@ import Synchronization
 /// A reader takes its hold first and asks afterwards; whoever shuts the gate shuts it first and looks for holds
 /// afterwards. So none slips through between.
 final class Gate: Sendable {
-  enum State: UInt8, AtomicRepresentable { case open, suspended, closed }
+  enum State: UInt8, AtomicRepresentable {
+    case open, suspended
+    /// Nobody begins anything any more; the last checkpoint is being made.
+    case closing
+    /// Whoever used the store last lets go of the file.
+    case closed
+  }
 
   private let value = Atomic<State>(.open)
 
@@ -14,8 +20,14 @@ final class Gate: Sendable {
     get { value.load(ordering: .sequentiallyConsistent) }
   }
 
-  /// Shuts it for good; returns what it was before.
-  func close() -> State { value.exchange(.closed, ordering: .sequentiallyConsistent) }
+  /// Begins to shut it for good; returns what it was before, `nil` if it is shut or being shut already.
+  func beginClosing() -> State? {
+    if change(.open, to: .closing) { return .open }
+    return change(.suspended, to: .closing) ? .suspended : nil
+  }
+
+  /// Shuts it for good; false if it was shut.
+  func close() -> Bool { value.exchange(.closed, ordering: .sequentiallyConsistent) != .closed }
 
   /// Goes from one state to another; false if it was not in the first.
   func change(_ old: State, to new: State) -> Bool {

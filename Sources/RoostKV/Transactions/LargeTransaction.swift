@@ -12,16 +12,18 @@ extension StoreCore {
       memory.arena.count + (state.directory.ids.count + frozenTables.count) * (Int(catalog.height) + 2)
         + freeMap.savePageCount + 8)
     let frozen = try freezeLarge(state, lsn, newChain)
-    defer { writerLock.release() }
+    defer { releaseWriter() }
     nextLSN = lsn + 1
     chain = newChain
-    try write(frozen)
+    do throws(StoreError) { try write(frozen) } catch { throw commits.outcomeUnknown(error) }
     commits.publish(lsn: lsn, appended)
-    try finish(frozen)
+    // It is committed; what fails now concerns the next one.
+    do throws(StoreError) { try finish(frozen) } catch { commits.poison(error) }
   }
 
   private func freezeLarge(_ state: WriteState, _ lsn: UInt64, _ chain: UInt64) throws(StoreError) -> FrozenState {
-    let version = try takeOver(state)
+    // Pages that were written ahead are of the generation to come.
+    let version = try takeOver(state, base: try nextGeneration())
     do throws(StoreError) {
       let frozen = try freeze(
         CommittedState(
@@ -32,7 +34,7 @@ extension StoreCore {
     } catch {
       // The transaction is the newest state in memory and has no way back.
       commits.poison(error)
-      writerLock.release()
+      releaseWriter()
       throw error
     }
   }
@@ -40,8 +42,10 @@ extension StoreCore {
   /// Waits until a running checkpoint has written its headers, and takes it in. References to its frames stay until the
   /// checkpoint that follows, which replaces them all. With the writer lock held.
   func settleCheckpoint() throws(StoreError) {
-    guard checkpoints.waitUntilWritten() else { return }
-    guard let frozen = writtenState else { return }
+    let isWritten = checkpoints.waitUntilWritten()
+    // A checkpoint that failed has left the map in memory as it would have been: nothing may be built on it.
+    if let poison = commits.poison { throw poison }
+    guard isWritten, let frozen = writtenState else { return }
     try finish(frozen, fixTrees: false)
   }
 }

@@ -36,9 +36,10 @@ extension StoreCore {
       }
       try file.lockForWriting(timeout: options.lockTimeout, runtime)
       do throws(StoreError) {
-        let (header, slot) = try HeaderSlots(file).newest()
+        let slots = try HeaderSlots(file)
+        let (header, slot) = try slots.newest()
         try header.requireWritable(path: file.path)
-        let core = try assemble(file, header, slot, options, runtime)
+        let core = try assemble(file, header, slot, slots.bytes[slot], options, runtime)
         try core.finishOpening()
         core.ownsFile = true
         return core
@@ -65,7 +66,8 @@ extension StoreCore {
 
   /// Memory, map and ring for a header's state.
   static func assemble(
-    _ file: any StorageFile, _ header: Header, _ slot: Int, _ options: StoreOptions, _ runtime: any Runtime
+    _ file: any StorageFile, _ header: Header, _ slot: Int, _ headerBytes: [UInt8], _ options: StoreOptions,
+    _ runtime: any Runtime
   ) throws(StoreError) -> StoreCore {
     let geometry = header.geometry
     if options.requirePageSize, options.pageSize != geometry.pageSize {
@@ -75,6 +77,7 @@ extension StoreCore {
     }
     let fileBytes = try file.size()
     let memory = try pageMemory(file, geometry, header.storeID, options, fileBytes)
+    guard fileBytes >> UInt64(geometry.pageShift) <= memory.firstFrame else { throw noAddressSpace(fileBytes, file.path) }
     memory.fileLimit = fileBytes >> UInt64(geometry.pageShift)
     let reader = FileMapPageReader(file, geometry, storeSeed: memory.storeSeed)
     // Readers have no use for the free map, whose pages are overwritten under them.
@@ -83,7 +86,8 @@ extension StoreCore {
       ? try FreeMap(newStore: geometry) : try FreeMap(header, fileEnd: memory.fileLimit, reader: reader)
     return StoreCore(
       OpenedParts(
-        file: file, runtime: runtime, options: options, header: header, memory: memory, isInMemory: false,
+        file: file, runtime: runtime, options: options, header: header, headerBytes: headerBytes, memory: memory,
+        isInMemory: false,
         session: runtime.randomSeed(), freeMap: freeMap,
         ring: try JournalRing(header, file: file, fileBytes: fileBytes, storeSeed: memory.storeSeed),
         tables: try CatalogTables(header.catalog, nextTableID: header.nextTableID, memory: memory), headerSlot: slot))
@@ -92,13 +96,29 @@ extension StoreCore {
   private static func pageMemory(
     _ file: any StorageFile, _ geometry: FileGeometry, _ storeID: StoreID, _ options: StoreOptions, _ fileBytes: UInt64
   ) throws(StoreError) -> PageMemory {
-    let least = Int(clamping: fileBytes) / 4 * 5 + (64 << 20)
+    // Less a sixteenth for frames, half as much again as the file has.
+    let (least, overflow) = (Int(clamping: fileBytes) / 2).multipliedReportingOverflow(by: 3)
+    guard !overflow, least <= Int.max / 2 else { throw noAddressSpace(fileBytes, file.path) }
+    let room = least + (64 << 20)
     let reservation = try Reservation(
-      reserving: max(options.addressSpace, least), atLeast: max(least, 256 << 20))
+      reserving: max(options.addressSpace, room), atLeast: max(room, 256 << 20))
     let arena = Reservation.roundedUp(min(options.addressSpace / 16, reservation.count / 4))
     return try PageMemory(
       reservation: reservation, fileBytes: reservation.count - arena, pageSize: geometry.pageSize,
       storeSeed: storeID.seed, file: file)
+  }
+
+  static func noAddressSpace(_ fileBytes: UInt64, _ path: String) -> StoreError {
+    StoreError(
+      .addressSpace, "the file's \(fileBytes) bytes don't fit the address space that the process has for them",
+      remedy: "raise the process's limit of address space, or open the store anew if it has grown since", path: path)
+  }
+
+  /// The part of the address space that is the file's was laid out when the store was opened.
+  func requireAddressSpace(pages: UInt64) throws(StoreError) {
+    guard pages <= memory.firstFrame else {
+      throw Self.noAddressSpace(pages << UInt64(geometry.pageShift), file.path)
+    }
   }
 
   /// A store in memory alone. Large values lie in a file of memory, so that the code for them is the same.
@@ -112,7 +132,8 @@ extension StoreCore {
     let ring = JournalRing(newAt: new.geometry.headerBytes, file: file, storeSeed: memory.storeSeed)
     let core = StoreCore(
       OpenedParts(
-        file: file, runtime: runtime, options: options, header: header, memory: memory, isInMemory: true,
+        file: file, runtime: runtime, options: options, header: header, headerBytes: header.encoded(), memory: memory,
+        isInMemory: true,
         session: runtime.randomSeed(), freeMap: map, ring: ring, tables: .empty, headerSlot: 0))
     core.ownsFile = true
     return core

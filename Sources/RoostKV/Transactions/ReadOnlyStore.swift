@@ -21,7 +21,7 @@ extension StoreCore {
         guard case (let now, _) = try again.newest(), now.generation == header.generation else {
           throw changedMeanwhile(file)
         }
-        let core = try assemble(file, header, slot, options, runtime)
+        let core = try assemble(file, header, slot, before.bytes[slot], options, runtime)
         try core.replayJournal()
         guard case (let end, _) = try HeaderSlots(file).newest(), end.generation == header.generation else {
           throw changedMeanwhile(file)
@@ -32,7 +32,7 @@ extension StoreCore {
         if let pinned { file.unpin(generation: pinned) }
         let hasChanged = try HeaderSlots(file).bytes != before.bytes
         let mayBeWriter = hasChanged || [.journalDamaged, .headerDamaged, .changedMeanwhile].contains(error.code)
-        guard mayBeWriter, attempt < (hasChanged ? attempts : 3) else { throw error }
+        guard mayBeWriter, attempt < attempts else { throw error }
       }
     }
   }
@@ -45,7 +45,9 @@ extension StoreCore {
   /// Takes in what the writer has committed since.
   func refresh() throws(StoreError) {
     try acquireForUpkeep()
-    defer { writerLock.release() }
+    defer { releaseWriter() }
+    // It may have been suspended meanwhile, and must not pin anything then.
+    try requireOpen()
     try refreshLocked()
   }
 
@@ -68,7 +70,7 @@ extension StoreCore {
   }
 
   private func followJournal() throws(StoreError) {
-    memory.fileLimit = try file.size() >> UInt64(geometry.pageShift)
+    try takeInLength()
     // The ring may have grown behind the writer; places in it stay.
     var fresh = try JournalRing(header, file: file, fileBytes: try file.size(), storeSeed: memory.storeSeed)
     let place = ring.position
@@ -89,7 +91,7 @@ extension StoreCore {
     pinnedGenerations.insert(newest.generation)
     guard case (let now, _) = try HeaderSlots(file).newest(), now.generation == newest.generation else { return }
     memory.clearMarks(pages: 0..<memory.fileLimit)
-    memory.fileLimit = try file.size() >> UInt64(geometry.pageShift)
+    try takeInLength()
     let tables = try CatalogTables(newest.catalog, nextTableID: newest.nextTableID, memory: memory)
     let newRing = try JournalRing(newest, file: file, fileBytes: try file.size(), storeSeed: memory.storeSeed)
     let old = (header, ring, appended, nextLSN, chain, nextTableID)
@@ -112,6 +114,12 @@ extension StoreCore {
     retire(frames(of: old.2), sequence: first)
     commits.publish(lsn: nextLSN - 1, appended)
     try reclaim()
+  }
+
+  private func takeInLength() throws(StoreError) {
+    let pages = try file.size() >> UInt64(geometry.pageShift)
+    try requireAddressSpace(pages: pages)
+    memory.fileLimit = pages
   }
 
   /// The frames of a version.

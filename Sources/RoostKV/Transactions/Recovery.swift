@@ -6,13 +6,22 @@ extension StoreCore {
     let state = WriteState(replaying: self)
     defer { state.end() }
     var commit = appended.commit
-    let found = try reader.replay { (group, bytes) throws(StoreError) in
+    let apply = { (group: GroupHeader, bytes: [UInt8]) throws(StoreError) in
       guard group.commit < 1 << 63 else { throw state.damagedGroup(group.lsn) }
       try state.apply(bytes, lsn: group.lsn)
       commit = group.commit
-      journalBytes += UInt64(bytes.count)
+      self.journalBytes += UInt64(bytes.count)
     }
-    let behindGap = try reader.newestBehindGap()
+    var found = try reader.replay(apply)
+    var behindGap = try reader.newestBehindGap()
+    // Beside a writer, what was missing may have been written between the two looks.
+    while isReadOnly, behindGap != nil {
+      let before = reader.nextLSN
+      reader.readAnew()
+      found += try reader.replay(apply)
+      if reader.nextLSN == before { break }
+      behindGap = try reader.newestBehindGap()
+    }
     if let behindGap, !options.opensUpToJournalGap || isReadOnly { throw reader.gap(behindGap) }
     ring = reader.ring
     nextLSN = reader.nextLSN
@@ -23,8 +32,10 @@ extension StoreCore {
       chain = runtime.randomSeed()
       mustCheckpoint = true
     }
-    unproven = (unproven ?? []) + found
-    droppedGroups = reader.dropped
+    if !isReadOnly {
+      unproven = (unproven ?? []) + found
+      droppedGroups = reader.dropped
+    }
     guard state.hasChanges || commit != appended.commit else { return }
     let version = try takeOver(state, commit: commit)
     commits.publish(lsn: nextLSN - 1, version)
@@ -48,15 +59,10 @@ extension StoreCore {
       for offset in droppedGroups where !planted(.droppedGroupsStay) {
         try zeros.withBytes { (bytes) throws(StoreError) in try file.write(bytes, at: offset) }
       }
-      try file.flush()
+      try file.flushForUpkeep()
       // Whoever made the file may have ended before its name was durable.
       try file.flushName()
-      let slot = header.encoded()
-      for index in [1 - headerSlot, headerSlot] {
-        try slot.withBytes { (bytes) throws(StoreError) in
-          try file.writeDurably(bytes, at: FileGeometry.slotOffsets[index])
-        }
-      }
+      try writeHeader(headerBytes, firstSlot: 1 - headerSlot)
     } catch {
       commits.poison(error)
       throw error

@@ -97,9 +97,16 @@ struct SnapshotHold: ~Copyable, @unchecked Sendable {
     version = unsafeBitCast(address, to: Unmanaged<Version>.self).takeUnretainedValue()
   }
 
+  /// A child of a fork has none of the memory that the version reaches.
+  @inline(__always)
+  func requireSameProcess() throws(StoreError) {
+    guard core.forkCount == ForkCount.current else { throw .forked(path: core.file.path) }
+  }
+
   @inline(__always)
   deinit {
     slot.clear()
+    if core.gate.state == .closed { core.finishClosing() }
   }
 }
 

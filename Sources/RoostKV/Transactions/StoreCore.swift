@@ -38,6 +38,8 @@ final class StoreCore: @unchecked Sendable {
   var chain: UInt64
   var nextTableID: UInt64
   var header: Header
+  /// The header's bytes as they are in the file, also what this version does not know of.
+  var headerBytes: [UInt8]
   /// A header that is being written, and may be in one slot.
   var pendingHeader: Header?
   /// A checkpoint that is in both slots and has still to be taken in.
@@ -101,6 +103,7 @@ final class StoreCore: @unchecked Sendable {
     freeMap = parts.freeMap
     ring = parts.ring
     header = parts.header
+    headerBytes = parts.headerBytes
     headerSlot = parts.headerSlot
     let catalog = parts.tables
     let version = Version(
@@ -130,6 +133,7 @@ final class StoreCore: @unchecked Sendable {
     var runtime: any Runtime
     var options: StoreOptions
     var header: Header
+    var headerBytes: [UInt8]
     var memory: PageMemory
     var isInMemory: Bool
     var session: UInt64
@@ -145,7 +149,11 @@ final class StoreCore: @unchecked Sendable {
   }
 
   /// Bytes of changed pages at which a checkpoint starts by itself.
-  var memoryBound: Int { options.memoryBound ?? Self.defaultMemoryBound }
+  ///
+  /// Half of the arena is left for transactions at work and for what snapshots pin.
+  var memoryBound: Int {
+    min(options.memoryBound ?? Self.defaultMemoryBound, memory.arena.cap << geometry.pageShift / 2)
+  }
 
   private static let defaultMemoryBound = min(256 << 20, physicalMemory() / 8)
 

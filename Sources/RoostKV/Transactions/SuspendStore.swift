@@ -8,7 +8,7 @@ extension StoreCore {
     // Most of the work is done while others go on.
     if !isReadOnly { try checkpoint() }
     try acquireForUpkeep()
-    defer { writerLock.release() }
+    defer { releaseWriter() }
     guard gate.change(.open, to: .suspended) else { return try requireOpen() }
     do throws(StoreError) {
       guard commits.waitForSnapshots(until: deadline) else { throw snapshotsHeld() }
@@ -35,7 +35,7 @@ extension StoreCore {
   func resume() throws(StoreError) {
     guard gate.state == .suspended else { return try requireOpen() }
     try acquireForUpkeep()
-    defer { writerLock.release() }
+    defer { releaseWriter() }
     guard gate.state == .suspended else { return try requireOpen() }
     if !isInMemory {
       try file.checkIdentity()
@@ -55,7 +55,8 @@ extension StoreCore {
 
   /// Everything that was read from the file is read again; nothing of it may be taken for what it was.
   private func reload() throws(StoreError) {
-    let (newest, slot) = try HeaderSlots(file).newest()
+    let slots = try HeaderSlots(file)
+    let (newest, slot) = try slots.newest()
     guard newest.storeID == storeID, newest.geometry == geometry, newest.journalBlock == journalBlock else {
       throw StoreError(
         .fileReplaced, "the file holds another store than before it was suspended",
@@ -63,14 +64,17 @@ extension StoreCore {
     }
     try newest.requireWritable(path: file.path)
     let fileBytes = try file.size()
-    memory.clearMarks(pages: 0..<memory.firstFrame)
-    memory.fileLimit = fileBytes >> UInt64(geometry.pageShift)
+    let limit = fileBytes >> UInt64(geometry.pageShift)
+    try requireAddressSpace(pages: limit)
+    memory.clearMarks(pages: 0..<max(memory.fileLimit, limit))
+    memory.fileLimit = limit
     let reader = FileMapPageReader(file, geometry, storeSeed: memory.storeSeed)
     let map = try FreeMap(newest, fileEnd: memory.fileLimit, reader: reader)
     let newRing = try JournalRing(newest, file: file, fileBytes: fileBytes, storeSeed: memory.storeSeed)
     let tables = try CatalogTables(newest.catalog, nextTableID: newest.nextTableID, memory: memory)
     let old = appended
     takeUp(newest, slot, map, newRing, tables)
+    headerBytes = slots.bytes[slot]
     retire(frames(of: old), sequence: appended.sequence)
     commits.restart(lsn: nextLSN - 1, appended)
     try finishOpening()

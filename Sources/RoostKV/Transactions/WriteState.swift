@@ -336,7 +336,7 @@ final class WriteState {
     core.giveBack(abandonedSpill[...])
     core.spillStamp = nil
     if floor > 0 { core.cutBack(to: floor) }
-    core.writerLock.release()
+    core.releaseWriter()
   }
 }
 

@@ -67,7 +67,16 @@ final class WriterLock: Sendable {
     }
   }
 
-  /// Blocks until the lock is had; false when a transaction holds it or waits for it.
+  /// Takes the lock for upkeep if nobody has it.
+  func acquireIfFree() -> Bool {
+    monitor.withLock {
+      guard state.holder == nil else { return false }
+      state.holder = .upkeep
+      return true
+    }
+  }
+
+  /// Blocks until the lock is had for upkeep; false when a transaction has it or waits for it.
   func acquireUnlessTransaction() -> Bool {
     let isTransaction = monitor.withLock {
       state.holder == .transaction || state.waiters.contains { $0.purpose == .transaction }

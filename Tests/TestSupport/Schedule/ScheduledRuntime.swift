@@ -99,6 +99,11 @@ package final class ScheduledDisk: StorageFile {
     try disk.flush()
   }
 
+  package func flushForUpkeep() throws(StoreError) {
+    scheduler.point()
+    try disk.flushForUpkeep()
+  }
+
   package func grow(to bytes: UInt64) throws(StoreError) { try disk.grow(to: bytes) }
   package func truncate(to bytes: UInt64) throws(StoreError) { try disk.truncate(to: bytes) }
   package func checkIdentity() throws(StoreError) { try disk.checkIdentity() }
