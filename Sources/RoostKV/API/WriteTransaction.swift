@@ -124,7 +124,7 @@ public struct WriteTransaction: ~Copyable, ReadOperations {
   /// Undoes all that was done since `savepoint`, which stays usable.
   public mutating func rollback(to savepoint: borrowing Savepoint) throws(StoreError) {
     try state.requireUnfinished()
-    state.rollback(to: savepoint.point)
+    try state.rollback(to: savepoint.point)
   }
 
   // MARK: End

@@ -87,7 +87,15 @@ extension PageMemory {
     let window = file.mapsCopies ? 1 : PageNumber(max(1, Self.residentWindow >> pageShift))
     let start = number & ~(window - 1)
     let end = max(number + 1, min(start + window, fileLimit))
-    try file.populate(offset: start << UInt64(pageShift), count: Int(end - start) << pageShift)
+    do throws(StoreError) {
+      try file.populate(offset: start << UInt64(pageShift), count: Int(end - start) << pageShift)
+    } catch {
+      // A neighbour may be unreadable, or cut off by a writer in another process.
+      guard end - start > 1 else { throw error }
+      try file.populate(offset: number << UInt64(pageShift), count: pageSize)
+      marks[Int(number)].bitwiseOr(Self.residentMark, ordering: .relaxed)
+      return
+    }
     for page in start..<end {
       marks[Int(page)].bitwiseOr(Self.residentMark, ordering: .relaxed)
     }

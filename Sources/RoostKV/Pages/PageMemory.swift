@@ -80,6 +80,12 @@ package final class PageMemory: @unchecked Sendable {
     set { limit.store(min(newValue, firstFrame), ordering: .releasing) }
   }
 
+  /// Whether the bytes lie in the store's pages.
+  package func holds(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let start = bytes.baseAddress else { return false }
+    return start >= UnsafeRawPointer(base) && start < UnsafeRawPointer(base + reservation.count)
+  }
+
   /// Whether the number is a frame's.
   @inline(__always)
   package func isFrame(_ page: PageNumber) -> Bool { page >= firstFrame }

@@ -125,6 +125,11 @@ final class FreeMap {
     guard !zones[zone].isLoaded, let reader else { return }
     let page = try reader.mapPage(zones[zone].twin, kind: .freeMap, zone: UInt32(zone))
     let bits = page.withUnsafeBytes { Bitmap(UnsafeRawBufferPointer(rebasing: $0[64...])) }
+    guard bits.zeroCount == Int(zones[zone].twin.freeCount) else {
+      throw StoreError(
+        .pageDamaged, "a page of the free map has another number of free pages than is said of it", remedy: damageRemedy,
+        page: zones[zone].twin.live)
+    }
     zones[zone].reachable = bits
     zones[zone].unavailable = bits
     zones[zone].isLoaded = true
@@ -141,6 +146,10 @@ final class FreeMap {
       let zone = page / geometry.zonePages
       let start = zone * geometry.zonePages
       let end = min(pages.upperBound, start + geometry.zonePages)
+      guard zone < zones.count else {
+        throw StoreError(
+          .pageDamaged, "a page is named that lies outside the file", remedy: damageRemedy, page: page)
+      }
       try body(Int(zone), Int(page - start)..<Int(end - start))
       page = end
     }
@@ -149,7 +158,6 @@ final class FreeMap {
   /// Makes pages unavailable that the map itself does not mention: journal segments, runs found by recovery.
   func hold(_ pages: Range<UInt64>) throws(StoreError) {
     try forEachZone(pages) { (zone, bits) throws(StoreError) in
-      guard zone < zones.count else { return }
       try load(zone)
       availableCount -= min(availableCount, UInt64(zones[zone].unavailable.set(bits, to: true)))
     }
@@ -198,7 +206,11 @@ final class FreeMap {
     let start = max(lowestFree, floor)
     var isFirst = floor <= lowestFree
     for zone in Int(min(start / geometry.zonePages, UInt64(zones.count)))..<zones.count {
-      if !zones[zone].isLoaded, zones[zone].twin.freeCount < minimum { continue }
+      if !zones[zone].isLoaded, zones[zone].twin.freeCount < minimum {
+        // What it has free is found by a later search, for fewer pages.
+        if zones[zone].twin.freeCount > 0 { isFirst = false }
+        continue
+      }
       try load(zone)
       let base = UInt64(zone) * geometry.zonePages
       let from = Int(max(start, base) - base)
@@ -218,13 +230,15 @@ final class FreeMap {
     return try allocateAtEnd(minimum, floor)
   }
 
-  /// The free pages that end the file, when there are enough of them.
+  /// The free pages that end the file, but for map pages that growing has put behind them, when there are enough.
   private func allocateAtEnd(_ count: Int, _ floor: UInt64) throws(StoreError) -> Range<UInt64>? {
-    guard count > 1, fileEnd >= UInt64(count), fileEnd - UInt64(count) >= floor else { return nil }
-    let pages = fileEnd - UInt64(count)..<fileEnd
+    var end = fileEnd
+    while end > 0, unwritten.contains(end - 1) { end -= 1 }
+    guard count > 1, end >= UInt64(count), end - UInt64(count) >= floor else { return nil }
+    let pages = end - UInt64(count)..<end
     var isFree = true
     try forEachZone(pages) { (zone, bits) throws(StoreError) in
-      guard isFree, zone < zones.count else { return isFree = false }
+      guard isFree else { return }
       try load(zone)
       isFree =
         zones[zone].unavailable.firstIndex(of: true, from: bits.lowerBound, below: bits.upperBound) == bits.upperBound
@@ -290,7 +304,7 @@ final class FreeMap {
     return 2 * (count - min(count, UInt64(zones.count))) + 2 * newSpacePages
   }
 
-  /// Growth is in steps that leave room for the map pages of a new zone, see `Space.grow`.
+  /// Growth is in steps that leave room for the map pages of a new zone, see `StoreCore.growFile`.
   private func takeMapPages(_ twin: TwinReference, _ zone: Int) throws(StoreError) {
     unwritten += [twin.pageA, twin.pageB]
     let before = availableCount
@@ -311,6 +325,7 @@ final class FreeMap {
       fileEnd = min(fileEnd, UInt64(zones.count) * geometry.zonePages)
     }
     spacePages.removeAll { $0.pageA >= pages }
+    changedSpacePages = min(changedSpacePages, spacePages.count)
     unwritten.removeAll { $0 >= pages }
     guard pages <= fileEnd else { return }
     availableCount -= min(availableCount, fileEnd - pages)

@@ -152,7 +152,7 @@ extension StoreCore {
       base: isInMemory ? 0 : base, directory: state.directory, roots: state.roots)
     retire(changes.retired, sequence: version.sequence)
     // A frame that a checkpoint has given a page in the file leaves that page behind.
-    for frame in changes.retired {
+    for frame in changes.retired where !isReadOnly {
       guard let place = translation[frame] else { continue }
       freedPages.append(FreedPage(page: place.page, generation: place.generation))
     }
@@ -164,8 +164,10 @@ extension StoreCore {
       let generation = spillStamp?.generation ?? 0
       freedPages += spilled.useless.flatMap { $0 }.map { FreedPage(page: $0, generation: generation) }
     }
-    freedPages += changes.freedPages
-    freedRuns += changes.freedRuns.map { memory.pages(of: $0) }
+    if !isReadOnly {
+      freedPages += changes.freedPages
+      freedRuns += changes.freedRuns.map { memory.pages(of: $0) }
+    }
     if planted(.runsReusedEarly) { for pages in freedRuns { try freeMap.release(pages) } }
     state.finish()
     appended = version

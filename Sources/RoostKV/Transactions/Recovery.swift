@@ -107,7 +107,7 @@ extension WriteState {
   private func apply(_ record: GroupRecord, _ id: UInt32, _ lsn: UInt64) throws(StoreError) {
     changeCount += 1
     if case .createTable(let name) = record {
-      guard UInt64(id) >= nextTableID, id < UInt32.max, let name = validName(name), directory.slot(named: name) == nil
+      guard UInt64(id) >= nextTableID, let name = validName(name), directory.slot(named: name) == nil
       else {
         throw damagedGroup(lsn)
       }

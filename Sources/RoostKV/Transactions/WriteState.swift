@@ -22,6 +22,8 @@ final class WriteState {
   private(set) var nextTableID: UInt64
   /// Extents of `spilled` that a rollback to a savepoint has made useless.
   private var abandonedSpill: [Range<UInt64>] = []
+  /// The savepoints that can be gone back to.
+  private var savepoints: [UInt64] = []
   /// The changed bytes at which memory is made free next.
   var nextSpill = 0
 
@@ -57,6 +59,7 @@ final class WriteState {
   var isLarge: Bool { records == nil && !core.isInMemory }
 
   func requireOpen() throws(StoreError) {
+    guard core.forkCount == ForkCount.current else { throw .forked(path: core.file.path) }
     try requireUnfinished()
     if let failure { throw failure }
   }
@@ -84,6 +87,12 @@ final class WriteState {
   func put(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ table: Table
   ) throws(StoreError) -> Bool {
+    if core.memory.holds(key) || core.memory.holds(value) {
+      // The store's own bytes, which move under the change.
+      return try Array(key).withBytes { (key) throws(StoreError) in
+        try Array(value).withBytes { (value) throws(StoreError) in try put(key, value, table) }
+      }
+    }
     let slot = try slot(table)
     guard key.count <= core.limits.maximumKey else { throw keyTooLong(key.count) }
     if core.limits.fitsInline(key: key.count, value: value.count) {
@@ -125,6 +134,9 @@ final class WriteState {
   }
 
   func delete(_ key: UnsafeRawBufferPointer, _ table: Table) throws(StoreError) -> Bool {
+    if core.memory.holds(key) {
+      return try Array(key).withBytes { (key) throws(StoreError) in try delete(key, table) }
+    }
     let slot = try slot(table)
     do throws(StoreError) {
       guard try editor.remove(key, in: &roots[slot]) else { return false }
@@ -137,6 +149,7 @@ final class WriteState {
 
   func deleteRange(_ range: KeyRange, _ table: Table) throws(StoreError) -> Int {
     let slot = try slot(table)
+    let range = range.cut(to: core.limits.maximumKey)
     let count: UInt64
     do throws(StoreError) {
       count = try range.withBounds { (lower, upper) throws(StoreError) in
@@ -237,16 +250,21 @@ final class WriteState {
     // A throw midway leaves the half-built right edge; going back makes it whole again.
     let point = savepoint()
     do throws(StoreError) {
-      let builder = try BulkBuilder(dirty, root: roots[slot])
+      var builder = try BulkBuilder(dirty, root: roots[slot])
       for entry in entries {
         try entry.key.withBytes { (key) throws(StoreError) in
           try entry.value.withBytes { (value) throws(StoreError) in try append(key, value, builder, table) }
+        }
+        if !core.isInMemory, core.dirtyBytes > max(core.memoryBound, nextSpill) {
+          roots[slot] = try builder.finish()
+          try spill()
+          builder = try BulkBuilder(dirty, root: roots[slot])
         }
       }
       roots[slot] = try builder.finish()
       if core.dirtyBytes > core.memoryBound { try spill() }
     } catch {
-      rollback(to: point)
+      try rollback(to: point)
       throw error
     }
   }
@@ -271,6 +289,7 @@ final class WriteState {
   // MARK: Savepoints
 
   struct Savepoint {
+    fileprivate var number: UInt64
     fileprivate var dirty: DirtySet.Savepoint
     fileprivate var directory: Directory
     fileprivate var roots: [TreeRoot]
@@ -282,12 +301,17 @@ final class WriteState {
   }
 
   func savepoint() -> Savepoint {
-    Savepoint(
-      dirty: dirty.mark(), directory: directory, roots: roots, recordBytes: records?.count, runs: runs.count,
+    let mark = dirty.mark()
+    savepoints.append(mark.subtransaction)
+    return Savepoint(
+      number: mark.subtransaction, dirty: mark, directory: directory, roots: roots, recordBytes: records?.count, runs: runs.count,
       spilled: spilled.count, nextTableID: nextTableID, onlyDeletes: onlyDeletes)
   }
 
-  func rollback(to point: Savepoint) {
+  /// - Throws: `transactionFinished` for a savepoint that going back to an earlier one has ended.
+  func rollback(to point: Savepoint) throws(StoreError) {
+    guard let index = savepoints.lastIndex(of: point.number) else { throw savepointEnded() }
+    savepoints.removeSubrange((index + 1)...)
     dirty.rollback(to: point.dirty)
     directory = point.directory
     roots = point.roots
@@ -354,6 +378,12 @@ extension WriteState {
       .invalidName, "\"\(name)\" can't be a table's name", remedy: "use 1 to 255 bytes of UTF-8", path: core.file.path)
   }
 
+  private func savepointEnded() -> StoreError {
+    StoreError(
+      .transactionFinished, "the savepoint has ended: the transaction went back to an earlier one",
+      remedy: "go back to a savepoint that is older, or make a new one", path: core.file.path)
+  }
+
   private func tableNotFound(_ name: String) -> StoreError { core.tableNotFound(name) }
 }
 
@@ -363,6 +393,16 @@ func transactionFinished() -> StoreError {
 }
 
 extension KeyRange {
+  /// The same range of keys with up to `length` bytes, with bounds that are such keys themselves.
+  ///
+  /// A longer bound lies right behind its first `length` bytes: no key lies between the two.
+  fileprivate func cut(to length: Int) -> KeyRange {
+    var range = self
+    if let key = lower.key, key.count > length { range.lower = .excluded(Array(key.prefix(length))) }
+    if let key = upper.key, key.count > length { range.upper = .included(Array(key.prefix(length))) }
+    return range
+  }
+
   /// Calls `body` with the bounds as the tree takes them.
   func withBounds<R>(
     _ body: (TreeEditor.Bound, TreeEditor.Bound) throws(StoreError) -> R
