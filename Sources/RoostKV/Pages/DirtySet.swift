@@ -26,7 +26,7 @@ package final class DirtySet {
 
   /// A moment that `rollback(to:)` can go back to. Going back ends the later ones.
   package struct Savepoint {
-    fileprivate var subtransaction: UInt64
+    package fileprivate(set) var subtransaction: UInt64
     fileprivate var allocated: Int
     fileprivate var retired: Int
     fileprivate var freedPages: Int

@@ -66,7 +66,9 @@ package final class POSIXFile: StorageFile {
       if mode.creates { try Self.flushFolder(of: path) }
       if writable {
         second = try Self.open(path, .readWrite)
-        guard FileIdentity(try Self.status(of: second, path)) == identity else { throw Self.replaced("Another file was put in this one's place", path) }
+        guard FileIdentity(try Self.status(of: second, path)) == identity else {
+          throw Self.replaced("Another file was put in this one's place", path)
+        }
         guard OpenFiles.shared.beginWriting(identity) else { throw Self.openTwice(path) }
       }
     } catch {

@@ -127,7 +127,8 @@ final class FreeMap {
     let bits = page.withUnsafeBytes { Bitmap(UnsafeRawBufferPointer(rebasing: $0[64...])) }
     guard bits.zeroCount == Int(zones[zone].twin.freeCount) else {
       throw StoreError(
-        .pageDamaged, "a page of the free map has another number of free pages than is said of it", remedy: damageRemedy,
+        .pageDamaged, "a page of the free map has another number of free pages than is said of it",
+        remedy: damageRemedy,
         page: zones[zone].twin.live)
     }
     zones[zone].reachable = bits
@@ -205,10 +206,13 @@ final class FreeMap {
     guard availableCount >= UInt64(minimum) else { return nil }
     let start = max(lowestFree, floor)
     var isFirst = floor <= lowestFree
+    // Free pages that end the zone before, which a long run may begin with.
+    var behind: UInt64?
     for zone in Int(min(start / geometry.zonePages, UInt64(zones.count)))..<zones.count {
-      if !zones[zone].isLoaded, zones[zone].twin.freeCount < minimum {
+      if !zones[zone].isLoaded, zones[zone].twin.freeCount < min(UInt64(minimum), geometry.zonePages / 2) {
         // What it has free is found by a later search, for fewer pages.
         if zones[zone].twin.freeCount > 0 { isFirst = false }
+        behind = nil
         continue
       }
       try load(zone)
@@ -221,31 +225,36 @@ final class FreeMap {
         lowestFree = base + UInt64(free)
         isFirst = free == below
       }
+      if let behind, let pages = try extendAcross(behind, zone, below, minimum, maximum) { return pages }
       if let bits = zones[zone].unavailable.extent(from: from, below: below, minimum: minimum, maximum: maximum) {
         availableCount -= UInt64(zones[zone].unavailable.set(bits, to: true))
         return base + UInt64(bits.lowerBound)..<base + UInt64(bits.upperBound)
       }
+      if minimum > 1 {
+        behind = freeEnd(zone, from, below).map { $0 == from ? behind ?? base + UInt64($0) : base + UInt64($0) }
+      }
     }
-    // A run may cross zones only through this path: pages just added at the end of the file.
-    return try allocateAtEnd(minimum, floor)
+    return nil
   }
 
-  /// The free pages that end the file, but for map pages that growing has put behind them, when there are enough.
-  private func allocateAtEnd(_ count: Int, _ floor: UInt64) throws(StoreError) -> Range<UInt64>? {
-    var end = fileEnd
-    while end > 0, unwritten.contains(end - 1) { end -= 1 }
-    guard count > 1, end >= UInt64(count), end - UInt64(count) >= floor else { return nil }
-    let pages = end - UInt64(count)..<end
-    var isFree = true
-    try forEachZone(pages) { (zone, bits) throws(StoreError) in
-      guard isFree else { return }
-      try load(zone)
-      isFree =
-        zones[zone].unavailable.firstIndex(of: true, from: bits.lowerBound, below: bits.upperBound) == bits.upperBound
-    }
-    guard isFree else { return nil }
+  /// An extent from the end of earlier zones into this one.
+  private func extendAcross(
+    _ start: UInt64, _ zone: Int, _ below: Int, _ minimum: Int, _ maximum: Int
+  ) throws(StoreError) -> Range<UInt64>? {
+    let head = zones[zone].unavailable.firstIndex(of: true, from: 0, below: below)
+    let end = UInt64(zone) * geometry.zonePages + UInt64(head)
+    guard end - start >= UInt64(minimum) else { return nil }
+    let pages = start..<min(end, start + UInt64(maximum))
     try hold(pages)
     return pages
+  }
+
+  /// Where the free pages begin that end a zone.
+  private func freeEnd(_ zone: Int, _ from: Int, _ below: Int) -> Int? {
+    guard below == Int(geometry.zonePages) else { return nil }
+    var start = below
+    while start > from, !zones[zone].unavailable[start - 1] { start -= 1 }
+    return start < below ? start : nil
   }
 
   /// Pages from `floor` on that may be allocated. O(1) for a floor of 0, else O(pages behind it).

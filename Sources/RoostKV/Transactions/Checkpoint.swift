@@ -23,7 +23,11 @@ extension StoreCore {
       _ = self.writerLock.acquire()
       do throws(StoreError) {
         // A large transaction may have been quicker, or the store has been closed.
-        if self.isCheckpointDue, self.gate.state != .closed { try self.runCheckpoint(closing: false) } else { self.endCheckpoint() }
+        if self.isCheckpointDue, self.gate.state != .closed {
+          try self.runCheckpoint(closing: false)
+        } else {
+          self.endCheckpoint()
+        }
       } catch {}
     }
   }

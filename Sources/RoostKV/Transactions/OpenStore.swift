@@ -77,7 +77,9 @@ extension StoreCore {
     }
     let fileBytes = try file.size()
     let memory = try pageMemory(file, geometry, header.storeID, options, fileBytes)
-    guard fileBytes >> UInt64(geometry.pageShift) <= memory.firstFrame else { throw noAddressSpace(fileBytes, file.path) }
+    guard fileBytes >> UInt64(geometry.pageShift) <= memory.firstFrame else {
+      throw noAddressSpace(fileBytes, file.path)
+    }
     memory.fileLimit = fileBytes >> UInt64(geometry.pageShift)
     let reader = FileMapPageReader(file, geometry, storeSeed: memory.storeSeed)
     // Readers have no use for the free map, whose pages are overwritten under them.

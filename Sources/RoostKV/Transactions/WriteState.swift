@@ -304,7 +304,8 @@ final class WriteState {
     let mark = dirty.mark()
     savepoints.append(mark.subtransaction)
     return Savepoint(
-      number: mark.subtransaction, dirty: mark, directory: directory, roots: roots, recordBytes: records?.count, runs: runs.count,
+      number: mark.subtransaction, dirty: mark, directory: directory, roots: roots, recordBytes: records?.count,
+      runs: runs.count,
       spilled: spilled.count, nextTableID: nextTableID, onlyDeletes: onlyDeletes)
   }
 

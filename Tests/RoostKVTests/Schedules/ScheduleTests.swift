@@ -26,6 +26,11 @@ import Testing
     expectAllGood(CommitScenario(writers: 1, snapshots: 0), preemptions: 1, atLeast: 50)
   }
 
+  @Test("A large transaction between a writer's commits and checkpoints")
+  func largeTransaction() {
+    expectAllGood(CommitScenario(snapshots: 1, isSecondLarge: true), preemptions: 0, atLeast: 50)
+  }
+
   /// The search finds a lost update and a deadlock where there is one.
   @Test("The search can fail")
   func findsErrors() {

@@ -227,4 +227,99 @@ import Testing
     }
     try requireSound(try #require(store), "")
   }
+
+  /// A key or a value that lies in one of the store's own pages moves when the page is changed.
+  @Test("Bytes seen in place may be put and deleted: the journal gets what they were", arguments: [40, 3000, 20_000])
+  func bytesInPlace(_ length: Int) throws {
+    let medium = SimulatedMedium(DiskImage(try Store.emptyFile(StoreOptions())))
+    var options = StoreOptions()
+    options.addressSpace = 1 << 30
+    let store = try Store.open(SimulatedDisk(medium), options)
+    let value = (0..<length).map { UInt8(truncatingIfNeeded: $0) }
+    try store.write { transaction in
+      let table = try transaction.createTable("t")
+      for key in ["a", "b", "c", "d"] { try transaction.put(key, value, in: table) }
+    }
+    try store.write { transaction in
+      let table = try transaction.table("t")
+      let cursor = try transaction.cursor(table)
+      try cursor.seek("b")
+      _ = try cursor.withEntry { key, value in
+        try transaction.put(key, UnsafeRawBufferPointer(rebasing: value.dropFirst(3).prefix(30)), in: table)
+      }
+      try cursor.seek("c")
+      _ = try cursor.withEntry { key, value in try transaction.put("e", value, in: table) }
+      try cursor.seek("d")
+      _ = try cursor.withEntry { key, _ in try transaction.delete(key, in: table) }
+    }
+    let expected = ["a": value, "b": Array(value[3..<33]), "c": value, "e": value]
+    for reopened in [false, true] {
+      let view = try reopened ? Store.open(SimulatedDisk(SimulatedMedium(medium.killImage)), options) : store
+      try view.read { view in
+        let table = try view.table("t")
+        let count = try view.count(table)
+        #expect(count == 4)
+        for (key, value) in expected {
+          let found = try view.get(key, in: table)
+          #expect(found == value)
+        }
+      }
+    }
+  }
+
+  @Test("A range's bounds may be longer than any key")
+  func longBounds() throws {
+    let medium = SimulatedMedium(DiskImage(try Store.emptyFile(StoreOptions())))
+    var options = StoreOptions()
+    options.addressSpace = 1 << 30
+    let store = try Store.open(SimulatedDisk(medium), options)
+    let longest = [UInt8](repeating: 5, count: store.maximumKeyLength)
+    try store.write { transaction in
+      let table = try transaction.createTable("t")
+      for key in [[4], longest, [6], [7]] as [[UInt8]] { try transaction.put(key, "", in: table) }
+    }
+    for (bound, left) in [(100_000, [[4], longest, [7]]), (store.maximumKeyLength + 1, [[4], longest])]
+      as [(Int, [[UInt8]])]
+    {
+      try store.write { transaction in
+        let lower = KeyRange.Bound.included([UInt8](repeating: 5, count: bound))
+        let upper = KeyRange.Bound.excluded([left.count == 3 ? 6 : 7] + [UInt8](repeating: 0, count: bound))
+        let count = try transaction.deleteRange(KeyRange(lower: lower, upper: upper), in: try transaction.table("t"))
+        #expect(count == 1)
+      }
+      for view in [store, try Store.open(SimulatedDisk(SimulatedMedium(medium.killImage)), options)] {
+        var keys: [[UInt8]] = []
+        try view.read { view in
+          try view.forEach(in: try view.table("t")) { key, _ in
+            keys.append(Array(key))
+            return true
+          }
+        }
+        #expect(keys == left)
+      }
+    }
+  }
+
+  @Test("A savepoint that going back to an earlier one has ended says so")
+  func endedSavepoint() throws {
+    let store = try Store.inMemory(StoreOptions())
+    try store.write { transaction in
+      let table = try transaction.createTable("t")
+      let first = try transaction.savepoint()
+      try transaction.put("a", "", in: table)
+      let second = try transaction.savepoint()
+      try transaction.put("b", "", in: table)
+      try transaction.rollback(to: first)
+      do {
+        try transaction.rollback(to: second)
+        Issue.record("went back to a savepoint that had ended")
+      } catch let error as StoreError {
+        #expect(error.code == .transactionFinished)
+      }
+      try transaction.put("c", "", in: table)
+      try transaction.rollback(to: first)
+      let count = try transaction.count(table)
+      #expect(count == 0)
+    }
+  }
 }

@@ -14,6 +14,8 @@ package struct CommitScenario: Sendable {
   /// Snapshots that a reader takes one after the other.
   package var snapshots = 1
   package var checkpoints = 1
+  /// The second writer's transactions are too large for the journal, and commit by being a checkpoint.
+  package var isSecondLarge = false
   /// Also tried: crashes at the end that lose what was not flushed.
   package var crashes = 2
   /// The ends that were judged already; many schedules have the same.
@@ -23,7 +25,10 @@ package struct CommitScenario: Sendable {
     let ends = Mutex(Set<[UInt64]>())
   }
 
-  package init(writers: Int = 2, commits: Int = 1, snapshots: Int = 1, checkpoints: Int = 1) {
+  package init(
+    writers: Int = 2, commits: Int = 1, snapshots: Int = 1, checkpoints: Int = 1, isSecondLarge: Bool = false
+  ) {
+    self.isSecondLarge = isSecondLarge
     self.writers = writers
     self.commits = commits
     self.snapshots = snapshots
@@ -96,7 +101,7 @@ package struct CommitScenario: Sendable {
     }
     for writer in 0..<writers { start("writer \(writer)") { try write(store, writer, shared) } }
     if snapshots > 0 { start("reader") { try read(store, shared, scheduler) } }
-    if checkpoints > 0 { start("checkpoint") { for _ in 0..<checkpoints { try store.checkpoint() } } }
+    for number in 0..<checkpoints { start("checkpoint \(number)") { try store.checkpoint() } }
     scheduler.explore(true)
     monitor.lock()
     while shared.running > 0 { _ = monitor.wait(until: nil) }
@@ -116,6 +121,11 @@ package struct CommitScenario: Sendable {
         }
         try transaction.put(Self.keys[writer], "\(number)", in: table)
         try transaction.put("other \(writer)", [UInt8](repeating: UInt8(number), count: 900), in: table)
+        if writer == 1, isSecondLarge {
+          for part in 0..<40 {
+            try transaction.put("part \(part)", [UInt8](repeating: UInt8(number), count: 900), in: table)
+          }
+        }
       }
       if !isRelaxed { shared.acknowledged[writer] = number }
     }
