@@ -15,6 +15,8 @@ final class Salvage {
     var isNameKnown: Bool
     /// `nil`: nothing but single leaves is known of it.
     var root: TreeRoot?
+    /// Whether the root is known to be that of the newest state.
+    var isRootCertain = true
     var losses: [SalvageWalk.Loss] = []
   }
 
@@ -33,6 +35,8 @@ final class Salvage {
   private var scan: SalvageScan?
   private var catalog = TablePlan(id: 0, name: [], isNameKnown: true)
   private(set) var tables: [TablePlan] = []
+  /// Names that tables have, or had.
+  private var olderNames: [UInt32: [UInt8]] = [:]
   private var walked: UInt64 = 0
   private(set) var segments: (segments: [SegmentHeader], isWhole: Bool)
 
@@ -109,15 +113,18 @@ final class Salvage {
     return bitmap.set(bits, to: true) == bits.count
   }
 
-  /// The tables that the readable part of the catalog lists, those not known yet.
+  /// The tables that the readable part of the catalog lists, those not known yet. A row of a catalog page that may be an older
+  /// one tells no more than a name.
   private func takeRows() throws(StoreError) {
     var rows: [(name: [UInt8], row: CatalogRow)] = []
-    try forEachRow(of: catalog) { (key, value, _) throws(StoreError) in
-      guard let row = CatalogRow(value.inlineValue), row.id > 0 else { return }
-      rows.append((Array(key), row))
+    try forEachRow(of: catalog) { (key, value, finding) throws(StoreError) in
+      guard let row = CatalogRow(value.inlineValue), row.id > 0, (1...255).contains(key.count) else { return }
+      let name = Array(key)
+      guard String(validating: name, as: UTF8.self) != nil else { return }
+      let isCertain = if case .byScan(let isCertain) = finding { isCertain } else { self.catalog.isRootCertain }
+      if isCertain { rows.append((name, row)) } else { self.olderNames[row.id] = name }
     }
     for (name, row) in rows where !tables.contains(where: { $0.id == row.id }) {
-      guard (1...255).contains(name.count), String(validating: name, as: UTF8.self) != nil else { continue }
       var plan = TablePlan(id: row.id, name: name, isNameKnown: true, root: row.root)
       try examine(&plan)
       tables.append(plan)
@@ -139,18 +146,28 @@ final class Salvage {
       }
     }
     guard header == nil || !catalog.losses.isEmpty else { return }
-    if header == nil { try findRoot(&catalog, scan) }
-    report.isCatalogWhole = header != nil && catalog.losses.isEmpty || header == nil && catalog.root != nil && catalog.losses.isEmpty
+    if header == nil {
+      try findRoot(&catalog, scan)
+      // A checkpoint that changes a table changes its row too.
+      let written = catalog.root?.reference.generation ?? 0
+      if scan.pages.contains(where: { $0.generation > written && self.belongs($0).may }) {
+        catalog.isRootCertain = false
+      }
+    }
+    report.isCatalogWhole = catalog.root != nil && catalog.losses.isEmpty && catalog.isRootCertain
     try takeRows()
     if !report.isCatalogWhole { try takeUnlistedTables(scan) }
   }
 
-  /// Without a header: the newest map that can be read bounds the state, else the newest catalog page.
+  /// Without a header: the newest map that can be read bounds the state, unless a newer checkpoint has left pages; else the
+  /// newest catalog page does. Newer leaves alone were written ahead by a transaction that never committed.
   private func establishState(_ scan: SalvageScan) {
-    if let space = SalvageMap.newestSpacePage(scan.spacePages, source) {
+    let newest = scan.pages.lazy.filter { $0.table == 0 || $0.level > 0 }.map(\.generation).max()
+    let space = SalvageMap.newestSpacePage(scan.spacePages, source)
+    if let space, space.generation >= newest ?? 0 {
       map = SalvageMap(source, space)
       generation = space.generation
-    } else if let newest = scan.pages.lazy.filter({ $0.table == 0 }).map(\.generation).max() {
+    } else if let newest = newest ?? scan.pages.lazy.map(\.generation).max() {
       generation = newest
     }
   }
@@ -170,6 +187,7 @@ final class Salvage {
     let pages = scan.pages.filter { $0.table == plan.id && !reached[Int($0.page)] && belongs($0).may }
     guard let root = SalvageScan.root(of: pages, table: plan.id), try isWholeTree(root, pages) else { return }
     plan.root = root
+    plan.isRootCertain = map.use(root.reference.page) == .used
     try examine(&plan)
   }
 
@@ -213,15 +231,15 @@ final class Salvage {
       scan.pages.lazy.filter { !self.reached[Int($0.page)] && self.belongs($0).may }.map(\.table)
     ).subtracting(listed).subtracting([0])
     guard !ids.isEmpty else { return }
-    let names = try olderNames(scan)
+    try findOlderNames(scan)
     for id in ids.sorted() {
-      var plan = TablePlan(id: id, name: names[id] ?? Array("table \(id)".utf8), isNameKnown: false)
+      var plan = TablePlan(id: id, name: olderNames[id] ?? Array("table \(id)".utf8), isNameKnown: false)
       try findRoot(&plan, scan)
       tables.append(plan)
     }
   }
 
-  private func olderNames(_ scan: SalvageScan) throws(StoreError) -> [UInt32: [UInt8]] {
+  private func findOlderNames(_ scan: SalvageScan) throws(StoreError) {
     var names = try SalvageJournal(source, header: header, segments: segments.segments, isWhole: true).names()
     let buffer = KeyBuffer(pageSize: source.geometry.pageSize)
     for found in scan.pages.filter({ $0.table == 0 && $0.level == 0 }).sorted(by: { $0.generation < $1.generation }) {
@@ -233,7 +251,7 @@ final class Salvage {
         names[row.id] = Array(try leaf.wholeKey(index, buffer))
       }
     }
-    return names
+    olderNames.merge(names) { first, _ in first }
   }
 
   // MARK: Rows
@@ -313,9 +331,13 @@ extension Salvage {
       result.losses = try forEachRow(of: plan) { (key, value, finding) throws(StoreError) in
         written += 1
         if written % 1024 == 0 { try self.announce(.writing, written) }
-        guard try output.append(key, value, self.source), case .byScan(let isCertain) = finding else { return }
-        result.scanned += 1
-        if !isCertain { result.uncertain += 1 }
+        guard try output.append(key, value, self.source) else { return }
+        switch finding {
+        case .byTree: if !plan.isRootCertain { result.uncertain += 1 }
+        case .byScan(let isCertain):
+          result.scanned += 1
+          if !isCertain { result.uncertain += 1 }
+        }
       }
       try output.endTable()
       result.lostValues = output.lostValues

@@ -62,8 +62,8 @@ public struct SalvageReport: Sendable {
     public internal(set) var entries: UInt64 = 0
     /// Entries on pages found only by scanning.
     public internal(set) var scanned: UInt64 = 0
-    /// Those of `scanned` of which nothing in the file says that they belong to the newest state: the newest page was taken
-    /// for each key, and a key deleted since, or an older value, may be among them.
+    /// Entries of which nothing in the file says that they belong to the newest state: the newest page was taken for each
+    /// key, and a key deleted since, or an older value, may be among them.
     public internal(set) var uncertain: UInt64 = 0
     public internal(set) var losses: [Loss] = []
     /// Keys whose large value could not be read.
