@@ -52,7 +52,7 @@ struct SalvageJournal {
     self.source = source
     report.isReadable = isWhole
     for segment in segments { collect(segment) }
-    if let header { try order(from: header.nextLSN, chain: header.chain) } else { try orderNewest() }
+    if let header { try order(from: header.nextLSN, chain: header.chain) } else { orderNewest() }
   }
 
   // MARK: Finding groups
@@ -156,7 +156,7 @@ struct SalvageJournal {
     _ = try take(tail, durable: durable)
   }
 
-  private mutating func orderNewest() throws(StoreError) {
+  private mutating func orderNewest() {
     report.isStartKnown = found.isEmpty
     guard let newest = found.keys.max(),
       let last = found[newest]?.max(by: { $0.header.durableLSN < $1.header.durableLSN })
@@ -167,8 +167,8 @@ struct SalvageJournal {
       chained.append(before)
       first = before
     }
-    chained.reverse()
-    _ = try take(chained, durable: chained.reduce(0) { max($0, $1.header.durableLSN) })
+    // All of it, also behind a large value that can't be read: the trees may hold later groups already.
+    groups = chained.reversed()
   }
 
   // MARK: Reading groups
