@@ -4,6 +4,11 @@ import Testing
 
 /// Every recovered row is a true one, and every row on an unharmed page is recovered.
 @Suite struct SalvageTests {
+  /// Four stores, checkpointed, and the same with transactions in the journal.
+  private static let fixtures = Result {
+    try (1...4).flatMap { [try SalvageFixture(Seed($0)), try SalvageFixture(Seed($0), journal: 5)] }
+  }
+
   /// How a page is destroyed.
   enum Harm: CaseIterable {
     case zeros, garbage, previous
@@ -93,7 +98,7 @@ import Testing
 
   @Test("Headers, catalog, journal, free map and other pages gone at once", arguments: Seed.first(40))
   func combinations(_ seed: Seed) throws {
-    let fixture = try SalvageFixture(Seed(seed.value % 4 + 1), journal: seed.value % 2 == 0 ? 5 : 0)
+    let fixture = try Self.fixtures.get()[Int(seed.value % 8)]
     var generator = seed.generator
     var image = fixture.image
     var harmed: Set<Int> = []
