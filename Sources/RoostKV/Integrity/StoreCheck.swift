@@ -99,7 +99,8 @@ extension StoreCheck {
       if generations.count == 2, generations[0] != generations[1] {
         notice(
           .header,
-          "the header slots are of the checkpoints \(generations[0]) and \(generations[1]): the newer one was interrupted")
+          "the header slots are of the checkpoints \(generations[0]) and \(generations[1]): the newer one was interrupted"
+        )
       }
       let size = try core.file.size(), needed = core.geometry.offset(core.header.pageCount)
       if size < needed { report(.length, "the file has \(size) bytes, and its header says \(needed)") }

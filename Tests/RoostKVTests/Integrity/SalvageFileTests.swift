@@ -78,7 +78,8 @@ import Testing
       let page = Int.random(in: 0..<fixture.pageCount, using: &generator)
       switch Int.random(in: 0..<4, using: &generator) {
       case 0: for _ in 0..<20 { image[page * 4096 + Int.random(in: 0..<4096, using: &generator)] ^= 255 }
-      case 1: image = image.replacing(page: page, with: image.page(Int.random(in: 0..<fixture.pageCount, using: &generator)))
+      case 1:
+        image = image.replacing(page: page, with: image.page(Int.random(in: 0..<fixture.pageCount, using: &generator)))
       case 2 where page > 30: image.removeLast(Int.random(in: 0..<9000, using: &generator))
       default: image = image.replacing(page: page, with: generator.bytes(4096))
       }

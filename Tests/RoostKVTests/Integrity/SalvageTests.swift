@@ -120,8 +120,10 @@ import Testing
     if journal { harm(fixture.layout.journal) }
     if generator.oneIn(3) { harm(fixture.layout.map) }
     for _ in 0..<Int.random(in: 0...6, using: &generator) {
-      harm([fixture.layout.leaves.union(fixture.layout.branches).union(fixture.layout.runs).sorted()
-        .randomElement(using: &generator) ?? 30])
+      harm([
+        fixture.layout.leaves.union(fixture.layout.branches).union(fixture.layout.runs).sorted()
+          .randomElement(using: &generator) ?? 30
+      ])
     }
     let salvaged = try Salvaged(image, SalvageOptions(storeID: headers ? fixture.storeID : nil))
     judge(
@@ -136,8 +138,10 @@ import Testing
     var generator = SplitMix64(seed: 9)
     let pages = fixture.layout.branches.sorted() + fixture.layout.leaves.sorted().prefix(5)
     for page in pages {
-      guard let image = Harm.previous.apply(page, fixture.image, fixture, &generator)
-        ?? Harm.zeros.apply(page, fixture.image, fixture, &generator) else { continue }
+      guard
+        let image = Harm.previous.apply(page, fixture.image, fixture, &generator)
+          ?? Harm.zeros.apply(page, fixture.image, fixture, &generator)
+      else { continue }
       let salvaged = try Salvaged(image)
       judge(salvaged, fixture, harmed: [page], isExact: true, "page \(page)")
       #expect(salvaged.report.damagedPages == [UInt64(page)])

@@ -65,7 +65,9 @@ extension SalvageReport {
     if origin == .scan {
       try output.write("no header could be read; the newest pages that fit together were taken for the newest state\n")
     }
-    if !isCatalogWhole { try output.write("the list of tables is damaged: names, and tables without entries, may be lost\n") }
+    if !isCatalogWhole {
+      try output.write("the list of tables is damaged: names, and tables without entries, may be lost\n")
+    }
     for table in tables { try table.writeText(output) }
     try journal.writeText(output)
     let damaged = damagedPages.isEmpty ? "" : ", \(damagedPages.count) of them needed and unreadable"
@@ -145,12 +147,15 @@ extension SalvageReport.Journal {
   fileprivate func writeText(_ output: Output) throws {
     if applied > 0 { try output.write("journal: \(applied) transactions carried out\n") }
     for range in missing {
-      let numbers = range.count == 1 ? "transaction \(range.lowerBound)" : "transactions \(range.lowerBound) to \(range.upperBound)"
+      let numbers =
+        range.count == 1 ? "transaction \(range.lowerBound)" : "transactions \(range.lowerBound) to \(range.upperBound)"
       try output.write("journal: \(numbers) missing, later ones carried out nevertheless\n")
     }
     if lostRecords > 0 { try output.write("journal: \(lostRecords) changes could not be carried out\n") }
     if !isReadable { try output.write("journal: parts can't be read; newest transactions may be lost\n") }
-    if !isStartKnown { try output.write("journal: its beginning isn't known; the newest unbroken row was carried out\n") }
+    if !isStartKnown {
+      try output.write("journal: its beginning isn't known; the newest unbroken row was carried out\n")
+    }
   }
 
   fileprivate func writeJSON(_ json: JSONWriter) throws {

@@ -294,7 +294,9 @@ final class Salvage {
       let pieces = try SalvagePieces(orphans, for: loss, source).pieces
       var recovered: UInt64 = 0
       for piece in pieces {
-        guard let page = source.intactPage(piece.page), PageHeader.generation(page) == piece.generation else { continue }
+        guard let page = source.intactPage(piece.page), PageHeader.generation(page) == piece.generation else {
+          continue
+        }
         try emit(LeafPage(page, source.geometry.pageSize), piece.entries, .byScan(isCertain: piece.isCertain))
         recovered += UInt64(piece.entries.count)
       }

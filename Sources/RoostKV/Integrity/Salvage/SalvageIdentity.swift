@@ -60,7 +60,8 @@ struct SalvageIdentity {
     if let text = options.storeID {
       guard let id = StoreID(hexadecimal: text) else {
         throw StoreError(
-          .invalidOption, "\"\(text)\" is no store id", remedy: "give the 32 hexadecimal digits that `roost info` prints")
+          .invalidOption, "\"\(text)\" is no store id",
+          remedy: "give the 32 hexadecimal digits that `roost info` prints")
       }
       guesses.append((id, all))
     }

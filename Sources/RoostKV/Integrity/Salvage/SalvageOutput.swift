@@ -153,7 +153,9 @@ final class SalvageOutput {
       return true
     case .renameTable(let name):
       let table = try knownTable(id)
-      guard let name = String(validating: name, as: UTF8.self), (1...255).contains(name.utf8.count) else { return false }
+      guard let name = String(validating: name, as: UTF8.self), (1...255).contains(name.utf8.count) else {
+        return false
+      }
       guard state.directory.slot(named: Array(name.utf8)) == nil else {
         return table.name == name
       }

@@ -33,7 +33,9 @@ struct SalvagePieces {
     }
     // What is certain comes before what only looks newer.
     let sorted = fitting.sorted {
-      ($0.isCertain ? 1 : 0, $0.found.generation, $0.found.page) > ($1.isCertain ? 1 : 0, $1.found.generation, $1.found.page)
+      ($0.isCertain ? 1 : 0, $0.found.generation, $0.found.page) > (
+        $1.isCertain ? 1 : 0, $1.found.generation, $1.found.page
+      )
     }
     for orphan in sorted { try add(orphan, loss, source) }
     pieces.sort { isBelow($0.first, $1.first) }
