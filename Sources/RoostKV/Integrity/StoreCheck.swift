@@ -175,7 +175,8 @@ extension StoreCheck {
     if let visit { tree.visit = visit }
     tree.check(root)
     for problem in tree.problems {
-      report(problem.kind, problem.problem, table: table, page: core.memory.isFrame(problem.page) ? nil : problem.page)
+      let kind = CheckReport.Problem.Kind(rawValue: problem.kind.rawValue) ?? .page
+      report(kind, problem.problem, table: table, page: core.memory.isFrame(problem.page) ? nil : problem.page)
     }
     report.entriesChecked += tree.entries
     report.pagesChecked += tree.pages.reduce(0, +)
@@ -183,13 +184,11 @@ extension StoreCheck {
 
   private func checkRun(_ run: RunDescriptor, _ table: String?, isStored: Bool) {
     let pages = core.memory.pages(of: run)
-    if !isStored, !core.isInMemory, isUsed(pages) { return }
+    if !isStored, !core.isInMemory, !pages.isEmpty, isUsed(pages) { return }
     do throws(StoreError) {
       try core.memory.verifyWholeRun(run)
     } catch {
-      let limit = core.memory.fileLimit
-      let isOutside = run.page == 0 || run.page >= limit || UInt64(pages.count) > limit - run.page
-      return report(error, isOutside ? .outside : .run, table: table)
+      return report(error, pages.isEmpty ? .outside : .run, table: table)
     }
     report.runsChecked += 1
     report.pagesChecked += UInt64(pages.count)

@@ -3,7 +3,12 @@
 
 /// Something wrong with a tree.
 package struct TreeProblem: Sendable, CustomStringConvertible {
-  package var kind: CheckReport.Problem.Kind
+  /// What sort of thing, by the names that reports of checks use.
+  package enum Kind: String, Sendable {
+    case page, stamp, level, outside, owner, order, count, fill, run, doubleUse
+  }
+
+  package var kind: Kind
   package var page: PageNumber
   /// Goes on the sentence "Page n ...".
   package var problem: String
@@ -61,7 +66,7 @@ package struct TreeCheck {
     }
   }
 
-  private mutating func report(_ kind: CheckReport.Problem.Kind, _ page: PageNumber, _ problem: String) {
+  private mutating func report(_ kind: TreeProblem.Kind, _ page: PageNumber, _ problem: String) {
     // A hostile file shall not fill the memory with complaints.
     guard problems.count < 10_000 else { return }
     problems.append(TreeProblem(kind: kind, page: page, problem: problem))
@@ -100,10 +105,10 @@ extension TreeCheck {
 
   /// Why a page isn't the one referred to: it is outside the file, or damaged; or intact and of another state, or of
   /// another level.
-  private func kindOfMismatch(_ reference: Reference, _ level: Int) -> CheckReport.Problem.Kind {
+  private func kindOfMismatch(_ reference: Reference, _ level: Int) -> TreeProblem.Kind {
     let number = reference.page
     guard !memory.isFrame(number) else { return .page }
-    guard number > 0, number < memory.fileLimit else { return .outside }
+    guard number >= memory.firstFilePage, number < memory.fileLimit else { return .outside }
     do throws(StoreError) { try memory.makeResident(number) } catch { return .page }
     let page = UnsafeRawPointer(memory.address(number))
     guard PageHeader.isHashGood(page, pageSize: memory.pageSize, storeSeed: memory.storeSeed, number: number) else {

@@ -66,8 +66,18 @@ import Testing
     case .stamp: patch.change(leaf) { $0[15] ^= 1 }
     case .level: patch.change(leaf) { ($0[20], $0[21]) = (2, 1) }
     case .outside:
-      let behind = UInt64(patch.bytes.count / 4096 + 3)
-      patch.change(branch) { Patch.put(behind, children, &$0) }
+      // The catalog moves to a lower page, so that the page count may end before a leaf.
+      let catalog = try #require(patch.layout.catalog.first)
+      let free = try #require((24..<leaf).first { !patch.layout.needed.contains($0) })
+      let content = patch.bytes.page(catalog)
+      patch.change(free) { page in
+        page = content
+        page[8] = UInt8(free)
+      }
+      patch.changeHeader { slot in
+        slot[80] = UInt8(free)
+        Patch.put(UInt64(leaf), 72, &slot)
+      }
     case .owner: patch.change(leaf) { $0[32] ^= 64 }
     case .order:
       patch.change(leaf) { page in

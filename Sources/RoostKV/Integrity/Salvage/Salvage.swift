@@ -323,8 +323,8 @@ final class Salvage {
 
 extension Salvage {
   /// Fills the new store.
-  func write(to store: Store) throws(StoreError) -> SalvageReport {
-    let output = try SalvageOutput(store)
+  func write(to core: StoreCore) throws(StoreError) -> SalvageReport {
+    let output = try SalvageOutput(core)
     var results: [UInt32: SalvageReport.TableResult] = [:]
     var written: UInt64 = 0
     for plan in tables {

@@ -4,7 +4,7 @@
 final class SalvageOutput {
   private static let batchBytes = 4 << 20
 
-  private let store: Store
+  private let core: StoreCore
   private var state: WriteState
   /// Tables by their id in the damaged store.
   private var tables: [UInt32: Table] = [:]
@@ -17,9 +17,9 @@ final class SalvageOutput {
   private var lastKey: [UInt8]?
   private(set) var lostValues: UInt64 = 0
 
-  init(_ store: Store) throws(StoreError) {
-    self.store = store
-    state = try store.core.beginWrite()
+  init(_ core: StoreCore) throws(StoreError) {
+    self.core = core
+    state = try core.beginWrite()
   }
 
   deinit { state.rollback() }
@@ -122,8 +122,8 @@ final class SalvageOutput {
 
   /// Makes what has been put so far the store's.
   func commit() throws(StoreError) {
-    _ = try store.core.append(state, .relaxed)
-    state = try store.core.beginWrite()
+    _ = try core.append(state, .relaxed)
+    state = try core.beginWrite()
   }
 
   // MARK: Journal
@@ -162,11 +162,11 @@ final class SalvageOutput {
       tables[id] = try state.renameTable(table, to: name)
       return true
     case .put(let key, let value):
-      guard key.count <= store.maximumKeyLength else { return false }
+      guard key.count <= core.limits.maximumKey else { return false }
       _ = try state.put(key, value, try knownTable(id))
       return true
     case .putRun(let key, let run):
-      guard key.count <= store.maximumKeyLength else { return false }
+      guard key.count <= core.limits.maximumKey else { return false }
       let table = try knownTable(id)
       let isThere = try source.withValue(of: run) { (value) throws(StoreError) in
         _ = try self.state.put(key, value, table)
@@ -175,7 +175,7 @@ final class SalvageOutput {
       if !isThere { _ = try state.delete(key, table) }
       return isThere
     case .delete(let key):
-      if key.count <= store.maximumKeyLength { _ = try state.delete(key, try knownTable(id)) }
+      if key.count <= core.limits.maximumKey { _ = try state.delete(key, try knownTable(id)) }
       return true
     case .deleteRange(let range):
       _ = try state.deleteRange(range, try knownTable(id))

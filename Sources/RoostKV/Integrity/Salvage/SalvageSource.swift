@@ -49,7 +49,7 @@ final class SalvageSource {
     case .leaf: guard PageHeader.level(page) == 0 else { return false }
     case .branch: guard 1..<TreeRoot.maximumHeight ~= PageHeader.level(page) else { return false }
     }
-    return PageCheck.problem(of: page, pageSize: size, pageLimit: 1 << 48) == nil
+    return PageCheck.problem(of: page, pageSize: size, children: geometry.firstPage..<1 << 48) == nil
   }
 
   /// A page as a reference says it has to be.

@@ -40,7 +40,7 @@ extension Store {
     storeOptions.pageSize = salvage.source.geometry.pageSize
     storeOptions.fileMode = options.fileMode
     let store = try makeOutput(storeOptions)
-    let report = try salvage.write(to: store)
+    let report = try salvage.write(to: store.core)
     if store.path != nil { try store.close() }
     return report
   }

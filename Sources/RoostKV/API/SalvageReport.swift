@@ -6,13 +6,16 @@ public struct SalvageOptions: Sendable {
   /// Permission bits of the new file, less the process's umask.
   public var fileMode: UInt16 = 0o600
 
+  /// For a store of which at least one header can be read.
   public init() {}
 
+  /// For a store whose id is known from elsewhere.
   public init(storeID: String?) { self.storeID = storeID }
 }
 
 /// How far a salvage has come.
 public struct SalvageProgress: Sendable {
+  /// What is being done.
   public enum Phase: String, Sendable {
     /// Following the trees; `done` counts pages.
     case walking
@@ -22,8 +25,11 @@ public struct SalvageProgress: Sendable {
     case writing
   }
 
+  /// What is being done.
   public var phase: Phase
+  /// How much of it is done, in what the phase counts.
   public var done: UInt64
+  /// How much there is to do, where that is known.
   public var total: UInt64?
 }
 
@@ -41,12 +47,15 @@ public struct SalvageReport: Sendable {
   public struct Loss: Sendable, Hashable {
     /// The unreadable page.
     public var page: UInt64
+    /// What is wrong with it, for people.
     public var reason: String
     /// Keys from here on, up to and without `upper`, lay on the page or below it; `nil`: no bound.
     public var lower: [UInt8]?
+    /// Where the keys end, see `lower`.
     public var upper: [UInt8]?
-    /// Entries that lay there as of the newest checkpoint, and those of them that were found elsewhere by scanning.
+    /// Entries that lay there as of the newest checkpoint.
     public var entries: UInt64
+    /// How many of `entries` were found elsewhere.
     public var recovered: UInt64
   }
 
@@ -65,12 +74,14 @@ public struct SalvageReport: Sendable {
     /// Entries of which nothing in the file says that they belong to the newest state: the newest page was taken for each
     /// key, and a key deleted since, or an older value, may be among them.
     public internal(set) var uncertain: UInt64 = 0
+    /// Parts of the table that could not be read where they belong.
     public internal(set) var losses: [Loss] = []
     /// Keys whose large value could not be read.
     public internal(set) var lostValues: UInt64 = 0
 
     /// Entries as of the newest checkpoint that did not come back, large values not counted, as far as that is known.
     public var lostEntries: UInt64 { losses.reduce(0) { $0 &+ ($1.entries - min($1.entries, $1.recovered)) } }
+    /// Whether all of the table is known to have come back.
     public var isWhole: Bool { losses.isEmpty && lostValues == 0 && uncertain == 0 }
   }
 
@@ -88,12 +99,15 @@ public struct SalvageReport: Sendable {
     /// Whether it is known with which transaction the journal begins. Else the newest unbroken row of them was applied.
     public internal(set) var isStartKnown = true
 
+    /// Whether all of the journal is known to have been carried out.
     public var isWhole: Bool { missing.isEmpty && lostRecords == 0 && isReadable && isStartKnown }
   }
 
+  /// Where the newest state was learned from.
   public internal(set) var origin = Origin.header
   /// The damaged store's id, where it is known; the new store has another one.
   public internal(set) var storeID: String?
+  /// Bytes a page, in both stores.
   public internal(set) var pageSize = 0
   /// Header slots that could be read, 0 to 2.
   public internal(set) var headers = 0
@@ -101,10 +115,13 @@ public struct SalvageReport: Sendable {
   public internal(set) var generation: UInt32 = 0
   /// Whether the list of tables could be read whole; else tables without entries may be lost, and names.
   public internal(set) var isCatalogWhole = true
-  /// Pages of the input, and those among the used ones that could not be read.
+  /// Pages of the input.
   public internal(set) var pages: UInt64 = 0
+  /// Pages that the state needs and that could not be read.
   public internal(set) var damagedPages: [UInt64] = []
+  /// The tables of the new store, by name.
   public internal(set) var tables: [TableResult] = []
+  /// The commits since the newest checkpoint.
   public internal(set) var journal = Journal()
 
   /// Entries in the new store.
