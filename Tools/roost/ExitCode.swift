@@ -12,8 +12,8 @@ enum ExitCode: Int32, CaseIterable {
 
   var meaning: String {
     switch self {
-    case .success: "done; for check: no problems"
-    case .problemsFound: "check found problems"
+    case .success: "done; for check: no problems; for salvage: nothing is lost"
+    case .problemsFound: "check found problems; salvage has lost something"
     case .usage: "the command line can't be understood"
     case .cannotOpen: "the store can't be opened: missing, no store, damaged, newer, locked"
     case .notFound: "the store has no such table or key"

@@ -5,7 +5,7 @@ enum Tool {
   static let version = "0.1.0"
 
   static let commands: [Command] = [
-    .info, .check, .tables, .schema, .records, .get, .dump, .load,
+    .info, .check, .salvage, .tables, .schema, .records, .get, .dump, .load,
   ]
 
   /// Runs the tool with the process's arguments, without the program's name.
@@ -80,7 +80,7 @@ enum Tool {
     text += """
 
       `roost help COMMAND` says more of one; `roost --version` prints the version.
-      Each command takes --json. All but load open the store read-only: they work beside a
+      Each command takes --json. All but load open the store read-only: they (salvage apart) work beside a
       program that has it open, and change nothing.
 
       exit status:

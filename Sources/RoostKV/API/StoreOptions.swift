@@ -47,7 +47,8 @@ public struct StoreOptions: Sendable {
   /// The file never grows beyond this many bytes; `nil`: only the disk limits it.
   public var sizeLimit: UInt64?
   /// Opens a store whose journal has lost a transaction that was on the disk, up to that one: later ones are given up, though
-  /// they were acknowledged. Otherwise such an open throws `.journalDamaged`.
+  /// they were acknowledged; `StoreStatistics.transactionsGivenUp` says which. Otherwise such an open throws `.journalDamaged`,
+  /// and the error says how many there are. `Store.salvage` brings back more.
   public var opensUpToJournalGap = false
   /// How long to wait for another process's writer lock at open, and for this process's writers in `write`.
   public var lockTimeout: Duration = .seconds(5)

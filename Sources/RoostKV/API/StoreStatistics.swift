@@ -44,6 +44,9 @@ public struct StoreStatistics: Sendable, Equatable {
   public var flushes: UInt64
   /// Bytes written to the journal since the store was opened.
   public var journalBytesWritten: UInt64
+  /// The numbers of the transactions that this open has given up, see `StoreOptions.opensUpToJournalGap`: the first is missing from
+  /// the journal, the later ones were acknowledged after it.
+  public var transactionsGivenUp: ClosedRange<UInt64>?
   /// The row `current` of the library's schema table, as the header has it.
   public var schemaTag: [UInt8]
 }
@@ -68,6 +71,6 @@ extension StoreCore {
       pinnedBytes: pinnedBytes, pinnedFileBytes: limbo.pageCount << UInt64(geometry.pageShift),
       snapshotCount: snapshots.count, oldestSnapshotAge: oldest,
       oldestSnapshotCommit: snapshots.oldestCommit, groupsWritten: counters.groups, flushes: counters.flushes,
-      journalBytesWritten: counters.journalBytes, schemaTag: header.tag)
+      journalBytesWritten: counters.journalBytes, transactionsGivenUp: givenUp, schemaTag: header.tag)
   }
 }

@@ -139,9 +139,15 @@ struct JournalReader {
 
   /// The error for a missing group that was known to be flushed. [J-4]
   func gap(_ lsn: UInt64) -> StoreError {
-    JournalRing.damaged(
-      "transaction \(nextLSN) is missing, though it was on the disk when transaction \(lsn) was written",
-      ring.position, ring.file)
+    let count = lsn - nextLSN + 1
+    return StoreError(
+      .journalDamaged,
+      "the journal can't be used: transaction \(nextLSN) is missing, though it was on the disk when transaction \(lsn) was written",
+      remedy: """
+        save all but what is missing with `roost salvage`, or restore the file from a backup; an open with \
+        `opensUpToJournalGap` gives up the \(count) transactions from \(nextLSN) to \(lsn)
+        """,
+      path: ring.file.path, offset: ring.position)
   }
 
   /// The greatest LSN of a group that shows the first missing one to have been flushed. [J-4] Notes on the way the groups

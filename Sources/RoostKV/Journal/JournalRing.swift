@@ -60,7 +60,7 @@ struct JournalRing {
   static func damaged(_ why: String, _ offset: UInt64, _ file: any StorageFile) -> StoreError {
     StoreError(
       .journalDamaged, "the journal can't be used: \(why)",
-      remedy: "restore the file from a backup", path: file.path,
+      remedy: damageRemedy, path: file.path,
       offset: offset)
   }
 

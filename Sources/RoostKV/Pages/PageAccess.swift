@@ -110,7 +110,7 @@ extension StoreError {
   static func damaged(_ page: PageNumber, _ problem: String) -> StoreError {
     StoreError(
       .pageDamaged, "Page \(page) \(problem)",
-      remedy: "restore the file from a backup", page: page)
+      remedy: damageRemedy, page: page)
   }
 
   /// A page that passed verification and has changed since, or was made wrong.

@@ -406,4 +406,4 @@ final class FreeMap {
   }
 }
 
-let damageRemedy = "restore the file from a backup"
+let damageRemedy = "restore the file from a backup, or save what is readable with `roost salvage`"

@@ -192,7 +192,7 @@ struct HeaderSlots {
     guard size >= needed else {
       throw StoreError(
         .truncated, "the file has \(size) bytes, and its header says \(needed)",
-        remedy: "restore the file from a backup", path: file.path)
+        remedy: damageRemedy, path: file.path)
     }
     return newest
   }
@@ -212,7 +212,7 @@ struct HeaderSlots {
     guard isStore else { return bytes[0].withUnsafeBytes { ForeignFile.error($0, path: file.path) } }
     if size < 65536 {
       return StoreError(
-        .truncated, "the file has only \(size) bytes", remedy: "restore the file from a backup", path: file.path)
+        .truncated, "the file has only \(size) bytes", remedy: damageRemedy, path: file.path)
     }
     return StoreError(
       .headerDamaged, "neither copy of the header is what was written", remedy: damageRemedy, path: file.path)

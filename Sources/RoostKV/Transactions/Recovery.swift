@@ -28,6 +28,7 @@ extension StoreCore {
     chain = reader.chain
     if let behindGap {
       // Groups behind the gap must never again look like ones of this journal. [J-8]
+      givenUp = nextLSN...behindGap
       nextLSN = behindGap + 1
       chain = runtime.randomSeed()
       mustCheckpoint = true

@@ -60,6 +60,8 @@ final class StoreCore: @unchecked Sendable {
   var unproven: [JournalReader.Found]? = []
   /// Places of groups that recovery has dropped, to be overwritten before the first write. [O-4]
   var droppedGroups: [UInt64] = []
+  /// Transactions behind a gap in the journal that the open was told to give up.
+  var givenUp: ClosedRange<UInt64>?
   /// The journal has been given up behind a gap; nothing is written before a checkpoint says so.
   var mustCheckpoint = false
   /// Whether the file is closed with the store: from a successful open to its end.

@@ -15,7 +15,8 @@ import Testing
   /// with them is sound.
   private static let places = [
     "Sources/Roost/History/DefaultHistory.swift", "Sources/Roost/History/History.swift",
-    "Sources/RoostKV/Checksums/", "Sources/RoostKV/Format/Reference.swift", "Sources/RoostKV/Pages/",
+    "Sources/RoostKV/Checksums/", "Sources/RoostKV/Format/Reference.swift",
+    "Sources/RoostKV/Integrity/Salvage/SalvageSource.swift", "Sources/RoostKV/Pages/",
     "Sources/RoostKV/Platform/", "Sources/RoostKV/Space/RunReader.swift",
     "Sources/RoostKV/Transactions/Checkpoint.swift", "Sources/RoostKV/Transactions/Freeze.swift",
     "Sources/RoostKV/Transactions/LargeTransaction.swift", "Sources/RoostKV/Transactions/Snapshots.swift",

@@ -20,7 +20,7 @@ import Testing
       "Format": ["StoreOptions"],
       "Journal": ["KeyRange"],
       "Transactions": ["Durability", "Entry", "KeyRange", "StoreOptions", "Table"],
-      "Integrity": ["CheckReport"],
+      "Integrity": ["CheckReport", "Entry", "SalvageOptions", "SalvageProgress", "SalvageReport", "Table"],
       "Keys": ["ByteSource"],
     ])
 

@@ -35,6 +35,7 @@ import Testing
       options.access = access
       let error = #expect(throws: StoreError.self) { _ = try Store.open(SimulatedDisk(medium), options) }
       #expect(error?.code == .journalDamaged)
+      #expect(error?.remedy.contains("6 transactions from 5 to 10") == true)
       #expect(medium.killImage == image)
     }
   }
@@ -46,6 +47,7 @@ import Testing
     options.opensUpToJournalGap = true
     let store = try Store.open(SimulatedDisk(medium), options)
     #expect(try store.read { try $0.count(try $0.table("t")) } == 4)
+    #expect(try store.stats().transactionsGivenUp == 5...10)
     try store.write { try $0.put("after", "", in: try $0.table("t")) }
     // What lay behind the gap must not come back, nor condemn the store again.
     let again = try Store.open(SimulatedDisk(SimulatedMedium(medium.state.nothing)), Self.options())

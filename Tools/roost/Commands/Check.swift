@@ -11,9 +11,11 @@ extension Command {
       Prints a line for each problem and exits with 1 when there is one. A store that can't be
       opened because it is damaged is a problem; a file that is no store, or can't be read, is not
       checked (3).
-      JSON: {"sound", "pages", "entries", "runs", "problems"}: how much was checked, and a list of
-      {"kind", "table", "page", "message"}, where table and page are null if none is concerned. Both
-      the state that the file alone describes and the newest one are read, and counted.
+      JSON: {"sound", "pages", "entries", "runs", "problems", "notices"}: how much was checked, and a list of
+      {"kind", "table", "page", "message"}, where table and page are null if none is concerned; the kinds are
+      \(CheckReport.Problem.Kind.allCases.map(\.rawValue).joined(separator: ", ")),
+      schema, and the code of the error with which a store can't be opened. "notices" is a list of
+      the same form: traces of a crash, which are no fault.
       """,
     run: checkStore)
 
@@ -59,6 +61,15 @@ private struct CheckFinding {
     let table: String?
     let page: UInt64?
     let message: String
+
+    func writeJSON(_ json: JSONWriter) throws {
+      try json.beginObject()
+      try json.name("kind").value(kind)
+      try table.map { try json.name("table").value($0) } ?? json.name("table").null()
+      try page.map { try json.name("page").value($0) } ?? json.name("page").null()
+      try json.name("message").value(message)
+      try json.end()
+    }
   }
 
   let problems: [Problem]
@@ -70,6 +81,7 @@ private struct CheckFinding {
       let page = problem.page.map { " page \($0)," } ?? ""
       try output.write("\(problem.kind):\(table)\(page) \(problem.message)\n")
     }
+    for notice in report?.notices ?? [] { try output.write("notice: \(notice)\n") }
     let count = problems.count == 1 ? "1 problem" : "\(problems.count) problems"
     guard let report else { return try output.write("\(count); the store can't be opened\n") }
     try output.write(
@@ -87,14 +99,11 @@ private struct CheckFinding {
     try json.name("pages").value(report?.pagesChecked ?? 0)
     try json.name("entries").value(report?.entriesChecked ?? 0)
     try json.name("runs").value(report?.runsChecked ?? 0)
-    try json.name("problems").values(problems) { problem in
-      try json.beginObject()
-      try json.name("kind").value(problem.kind)
-      try problem.table.map { try json.name("table").value($0) } ?? json.name("table").null()
-      try problem.page.map { try json.name("page").value($0) } ?? json.name("page").null()
-      try json.name("message").value(problem.message)
-      try json.end()
+    try json.name("problems").values(problems) { try $0.writeJSON(json) }
+    let notices = (report?.notices ?? []).map {
+      Problem(kind: $0.kind.rawValue, table: $0.table, page: $0.page, message: $0.message)
     }
+    try json.name("notices").values(notices) { try $0.writeJSON(json) }
     try json.end()
   }
 }

@@ -5,8 +5,10 @@ enum Escaping {
     byte >= 0x20 && byte <= 0x7E && byte != 0x5C
   }
 
-  static func escape(_ text: String) -> String {
-    text.utf8.map { isPlain($0) ? String(UnicodeScalar($0)) : "\\x" + hexDigits($0) }.joined()
+  static func escape(_ text: String) -> String { escape(text.utf8) }
+
+  static func escape(_ bytes: some Sequence<UInt8>) -> String {
+    bytes.map { isPlain($0) ? String(UnicodeScalar($0)) : "\\x" + hexDigits($0) }.joined()
   }
 }
 
