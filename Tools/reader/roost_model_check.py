@@ -199,7 +199,7 @@ def _check_relationship(schema, shape, item, entities):
     relation, problems = item['relationship'], []
     for name, other in ((shape.name, item['name']), (relation['to'], relation.get('inverse'))):
         if f'links/{name}/{other}'.encode('utf-8') in schema.building:
-            return []  # [R-18]
+            return []  # [R-24]
     destination = {}
     for name in schema.entities:
         if _is_kind_of(schema, name, relation['to']):

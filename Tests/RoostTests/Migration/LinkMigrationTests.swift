@@ -5,7 +5,7 @@ import Testing
 @testable import Roost
 
 /// Links that records of older shapes still hold must be indistinguishable from rows: the same work on a store
-/// that was swept at once and on one that never was gives the same objects ([R-18]).
+/// that was swept at once and on one that never was gives the same objects ([R-24]).
 @Suite struct LinkMigrationTests {
   private let folder = TemporaryDirectory()
 
