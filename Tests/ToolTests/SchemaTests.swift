@@ -116,6 +116,18 @@ private enum LibraryPlan: SchemaMigrationPlan {
     #expect(books["deleteRule"] as? String == "cascade")
   }
 
+  @Test(arguments: ["records/Book", "links/Author/books", "counters", "history", "unique/Book/isbn"])
+  func linesAreNotLoadedIntoModels(_ table: String) throws {
+    let before = try roost.run(["dump", store], in: folder).text
+    let lines = folder.path("lines")
+    try "a line\tof text\n".write(toFile: lines, atomically: false, encoding: .utf8)
+    let result = try roost.run(["load", store, table, "--tsv", lines], in: folder)
+    #expect(result.status == 6)
+    #expect(result.errors.contains("for its models"))
+    #expect(try roost.run(["dump", store], in: folder).text == before)
+    #expect(try roost.run(["load", store, "mine", "--tsv", lines], in: folder).status == 0)
+  }
+
   @Test func olderShapesAreCounted() throws {
     try migrateLazily()
     let text = try roost.run(["schema", store], in: folder).text

@@ -15,11 +15,19 @@ enum DefaultLocation {
       let base =
         set.hasPrefix("/")
         ? URL(fileURLWithPath: set, isDirectory: true)
-        : FileManager.default.homeDirectoryForCurrentUser.appendingPathComponent(
-          ".local/share", isDirectory: true)
+        : home.appendingPathComponent(".local/share", isDirectory: true)
       return base.appendingPathComponent(programName, isDirectory: true)
     #endif
   }
+
+  #if !canImport(Darwin)
+    /// As shells have it; the user database's where the environment doesn't say.
+    private static var home: URL {
+      let set = ProcessInfo.processInfo.environment["HOME"] ?? ""
+      return set.hasPrefix("/")
+        ? URL(fileURLWithPath: set, isDirectory: true) : FileManager.default.homeDirectoryForCurrentUser
+    }
+  #endif
 
   private static var programName: String {
     let path = CommandLine.arguments.first ?? ""

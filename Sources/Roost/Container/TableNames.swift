@@ -25,6 +25,12 @@ package enum TableNames {
 
   static func dropped(_ place: Int, generation: UInt64) -> String { "\(droppedPrefix)\(generation)/\(place)" }
 
+  /// Whether a store with a schema keeps a table of this name for its models, or for itself.
+  package static func isReserved(_ name: String) -> Bool {
+    name.utf8.starts(with: [0]) || [counters, history].contains(name)
+      || ["records/", "links/", "unique/", "index/", droppedPrefix].contains { name.hasPrefix($0) }
+  }
+
   /// Every table that an entity needs.
   package static func all(of shape: EntityShape) -> [String] {
     [records(shape.name)]

@@ -122,6 +122,14 @@ final class ContextCore: ModelContextCore {
 
   // MARK: - Inserting
 
+  /// Inserts an object that the other side of its relationship leads to.
+  func adopt(_ model: any PersistentModel, at index: Int) {
+    guard !isClosed, let entity = store.bindings.entity(type(of: model)),
+      entity.relationship(at: index)?.inverseRelationship != nil
+    else { return }
+    insert(model)
+  }
+
   /// Inserts an object and all that it reaches.
   func insert(_ root: any PersistentModel) {
     var waiting = [root]

@@ -13,6 +13,9 @@ protocol ModelContextCore: AnyObject {
   /// and settles inverses when it next needs them.
   func relationshipChanged(_ model: any PersistentModel, at index: Int)
 
+  /// Called when a relationship of an object of no context was set to an object of this one.
+  func adopt(_ model: any PersistentModel, at index: Int)
+
   /// The object with this identifier, from the identity map or the store; nil if there is none.
   func resolve<T: PersistentModel>(_ identifier: PersistentIdentifier, as type: T.Type) -> T?
 

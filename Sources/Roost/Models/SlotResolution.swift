@@ -76,26 +76,35 @@ extension PersistentModel {
   /// Tells the context that a relationship has changed.
   @inlinable
   public func _$didChange<T: PersistentModel>(_ slot: Slot<T>.Type, at index: Int) {
-    if _$state.isRegistered { _$relationshipChanged(at: index) }
+    _$state.isRegistered ? _$relationshipChanged(at: index) : _$joinContext(at: index)
   }
 
   @inlinable
   public func _$didChange<T: PersistentModel>(_ slot: Slot<T?>.Type, at index: Int) {
-    if _$state.isRegistered { _$relationshipChanged(at: index) }
+    _$state.isRegistered ? _$relationshipChanged(at: index) : _$joinContext(at: index)
   }
 
   @inlinable
   public func _$didChange<T: PersistentModel>(_ slot: Slot<[T]>.Type, at index: Int) {
-    if _$state.isRegistered { _$relationshipChanged(at: index) }
+    _$state.isRegistered ? _$relationshipChanged(at: index) : _$joinContext(at: index)
   }
 
   @inlinable
   public func _$didChange<T: PersistentModel>(_ slot: Slot<[T]?>.Type, at index: Int) {
-    if _$state.isRegistered { _$relationshipChanged(at: index) }
+    _$state.isRegistered ? _$relationshipChanged(at: index) : _$joinContext(at: index)
   }
 
   @_disfavoredOverload @inlinable
   public func _$didChange<Value>(_ slot: Slot<Value>.Type, at index: Int) {}
+
+  /// A new object that refers to one in a context belongs there too, as the other side then leads to it.
+  public func _$joinContext(at index: Int) {
+    guard !_$state.isDeleted, Self._$properties.indices.contains(index),
+      let access = Self._$properties[index].relationship, case .loaded(let targets) = access.content(self),
+      let target = targets.first(where: { $0._$state.isRegistered })
+    else { return }
+    target._$state.context?.adopt(self, at: index)
+  }
 
   public func _$relationshipChanged(at index: Int) {
     let context = _$state.context

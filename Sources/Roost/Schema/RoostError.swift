@@ -1,3 +1,4 @@
+import Foundation
 import RoostKV
 
 /// The error of the model layer.
@@ -57,6 +58,16 @@ public struct RoostError: Error, Sendable {
   package init(_ error: StoreError) {
     self.init(.store, error.message, remedy: error.remedy, underlying: error)
   }
+}
+
+/// What `localizedDescription` and the system's alerts show.
+extension RoostError: LocalizedError {
+  /// What happened, and where.
+  public var errorDescription: String? { description }
+  /// What happened, without the place.
+  public var failureReason: String? { message }
+  /// What can be done about it.
+  public var recoverySuggestion: String? { remedy }
 }
 
 extension RoostError: CustomStringConvertible {

@@ -195,15 +195,40 @@ extension POSIXFile {
   }
 
   package func flushForUpkeep() throws(StoreError) {
+    try forUpkeep { (descriptor) throws(StoreError) in
+      let number = SystemCalls.flush(descriptor)
+      guard number == 0 else { throw .system(number, "What was written can't be made durable", path: path) }
+    }
+  }
+
+  package func writeDurablyForUpkeep(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
+    if canWriteDurably.load(ordering: .relaxed) {
+      let isDone = try forUpkeep { (descriptor) throws(StoreError) in
+        do throws(StoreError) {
+          try writeAll(bytes, at: offset) { _, rest, place in SystemCalls.writeDurably(descriptor, rest, at: place) }
+          return true
+        } catch {
+          guard error.errno == ENOSYS || error.errno == EOPNOTSUPP else { throw error }
+          canWriteDurably.store(false, ordering: .relaxed)
+          return false
+        }
+      }
+      if isDone { return }
+    }
+    try write(bytes, at: offset)
+    try flushForUpkeep()
+  }
+
+  /// Calls `body` with the second description, one caller at a time, and keeps the first error that it throws.
+  private func forUpkeep<R>(_ body: (Int32) throws(StoreError) -> R) throws(StoreError) -> R {
     _ = try descriptor()
-    try upkeep.withLock { (upkeep) throws(StoreError) in
+    return try upkeep.withLock { (upkeep) throws(StoreError) in
       if let failure = upkeep.failure { throw failure }
       guard upkeep.descriptor >= 0 else { throw .closed(path: path) }
-      let number = SystemCalls.flush(upkeep.descriptor)
-      guard number != 0 else { return }
-      let failure = StoreError.system(number, "What was written can't be made durable", path: path)
-      upkeep.failure = failure
-      throw failure
+      do throws(StoreError) { return try body(upkeep.descriptor) } catch {
+        upkeep.failure = error
+        throw error
+      }
     }
   }
 }

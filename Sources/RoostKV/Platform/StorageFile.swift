@@ -49,6 +49,9 @@ package protocol StorageFile: AnyObject, Sendable {
   /// `writeDurably` are the commit queue's, which calls them one at a time.
   func flushForUpkeep() throws(StoreError)
 
+  /// Writes and returns when these bytes are durable, as `writeDurably`, by the way of `flushForUpkeep`.
+  func writeDurablyForUpkeep(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError)
+
   /// Returns when the file's name in its folder is durable.
   func flushName() throws(StoreError)
 
@@ -82,6 +85,10 @@ package protocol StorageFile: AnyObject, Sendable {
 extension StorageFile {
   package var mapsCopies: Bool { false }
   package func flushForUpkeep() throws(StoreError) { try flush() }
+
+  package func writeDurablyForUpkeep(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
+    try writeDurably(bytes, at: offset)
+  }
 
   package func flushName() throws(StoreError) {}
 

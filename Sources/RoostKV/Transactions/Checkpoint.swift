@@ -118,9 +118,8 @@ extension StoreCore {
     for index in planted(.oneHeaderSlot) ? [firstSlot] : [firstSlot, 1 - firstSlot] {
       if let failure = commits.failure { throw failure }
       try header.withBytes { (bytes) throws(StoreError) in
-        try file.write(bytes, at: FileGeometry.slotOffsets[index])
+        try file.writeDurablyForUpkeep(bytes, at: FileGeometry.slotOffsets[index])
       }
-      try file.flushForUpkeep()
     }
   }
 

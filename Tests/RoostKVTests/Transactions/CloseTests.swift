@@ -9,7 +9,6 @@ import Testing
     var options = StoreOptions()
     options.pageSize = 4096
     options.journalBound = 64 << 10
-    options.lockTimeout = .zero
     return options
   }
 
@@ -23,7 +22,9 @@ import Testing
 
   private func isLocked(_ path: String) -> Bool {
     do {
-      try Store.open(path, Self.options()).close()
+      var options = Self.options()
+      options.lockTimeout = .zero
+      try Store.open(path, options).close()
       return false
     } catch {
       return true

@@ -29,6 +29,33 @@ import Testing
     #expect(!context.hasChanges)
   }
 
+  @Test func aNewObjectThatRefersToOneOfTheContextIsInserted() throws {
+    let kay = Zoo.Keeper(badge: 1, name: "Kay")
+    context.insert(kay)
+    let lion = Zoo.Animal(name: "Leo")
+    lion.keeper = kay
+    #expect(lion.modelContext === context)
+    #expect(kay.animals == [lion])
+    // So does an owner with members of the context, and what it reaches.
+    let kim = Zoo.Keeper(badge: 2, name: "Kim")
+    let bear = Zoo.Animal(name: "Balu")
+    kim.animals = [bear, lion]
+    #expect(kim.modelContext === context && bear.modelContext === context)
+    #expect(lion.keeper === kim)
+    try context.save()
+    let other = other()
+    #expect(try other.fetchCount(FetchDescriptor<Zoo.Animal>()) == 2)
+    #expect(try other.fetchCount(FetchDescriptor<Zoo.Keeper>()) == 2)
+    // Not one that has been deleted, nor one that refers to objects of no context.
+    context.delete(lion)
+    try context.save()
+    lion.keeper = kay
+    #expect(lion.modelContext == nil)
+    let wolf = Zoo.Animal(name: "Rama")
+    wolf.keeper = Zoo.Keeper(badge: 3, name: "Kit")
+    #expect(wolf.modelContext == nil)
+  }
+
   @Test func inversesFollowInBothDirections() throws {
     let (kay, kim) = (Zoo.Keeper(badge: 1, name: "Kay"), Zoo.Keeper(badge: 2, name: "Kim"))
     let lion = Zoo.Animal(name: "Leo", keeper: kay)

@@ -16,6 +16,7 @@ private final class Recorder: ModelContextCore {
     calls.append("will \(index)")
   }
   func relationshipChanged(_ model: any PersistentModel, at index: Int) { calls.append("related \(index)") }
+  func adopt(_ model: any PersistentModel, at index: Int) { calls.append("adopt \(index)") }
   func resolve<T: PersistentModel>(_ identifier: PersistentIdentifier, as type: T.Type) -> T? {
     calls.append("resolve \(identifier.number)")
     return objects[identifier.number] as? T

@@ -99,6 +99,11 @@ package final class ScheduledDisk: StorageFile {
     try disk.flush()
   }
 
+  package func writeDurablyForUpkeep(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
+    scheduler.point()
+    try disk.writeDurablyForUpkeep(bytes, at: offset)
+  }
+
   package func flushForUpkeep() throws(StoreError) {
     scheduler.point()
     try disk.flushForUpkeep()

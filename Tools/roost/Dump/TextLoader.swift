@@ -1,3 +1,4 @@
+import Roost
 import RoostKV
 
 /// Puts lines of text into a table, a durable commit every so many lines.
@@ -33,6 +34,14 @@ struct TextLoader {
     }
   }
 
+  /// Lines are no records: in tables of models they would be damage.
+  private func refuseModels(_ transaction: borrowing WriteTransaction) throws {
+    guard TableNames.isReserved(table), try transaction.allTableNames().contains(where: { $0.hasPrefix("\0") }) else {
+      return
+    }
+    throw ToolError(.inputRefused, "the store keeps \"\(table)\" for its models; load into a table of another name")
+  }
+
   func load(into path: String) throws -> Result {
     let store = try openForWriting(path)
     var result = Result()
@@ -41,6 +50,7 @@ struct TextLoader {
     repeat {
       var lines = 0
       result.count = try store.write { (transaction: inout WriteTransaction) in
+        try refuseModels(transaction)
         let table = try transaction.createTableIfMissing(self.table)
         while let (key, value) = line, lines < batch {
           try put(key, value, in: table, &transaction, result)
