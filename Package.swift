@@ -45,8 +45,13 @@ let host = hostLibraries()
 let strict: [SwiftSetting] =
   ProcessInfo.processInfo.environment["ROOST_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)]
 
+/// With ROOST_MUTANTS in the environment the engine has the planted bugs of `roost-crash mutants`, none of which is active
+/// until one is chosen. Other builds have nothing of them.
+let mutants: [SwiftSetting] =
+  ProcessInfo.processInfo.environment["ROOST_MUTANTS"] == nil ? [] : [.define("ROOST_MUTANTS")]
+
 let common: [SwiftSetting] =
-  strict + [
+  strict + mutants + [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
     .enableExperimentalFeature("Lifetimes"),
@@ -71,6 +76,8 @@ var targets: [Target] = [
     name: "habits", dependencies: ["Roost"], path: "Tools/habits", swiftSettings: common),
   .target(
     name: "TestSupport", dependencies: ["RoostKV"], path: "Tests/TestSupport", swiftSettings: common),
+  .executableTarget(
+    name: "roost-crash", dependencies: ["RoostKV", "TestSupport"], path: "Tools/roost-crash", swiftSettings: common),
   .testTarget(
     name: "RoostKVTests", dependencies: ["RoostKV", "TestSupport"], swiftSettings: common),
   // Programs that tests run, since only a process shows what is left when one ends.
@@ -84,13 +91,14 @@ var targets: [Target] = [
     swiftSettings: common),
   // The tool's tests run the built program, hence the dependency on it.
   .testTarget(
-    name: "ToolTests", dependencies: ["RoostKV", "Roost", "RoostTool", "habits"], swiftSettings: common),
+    name: "ToolTests", dependencies: ["RoostKV", "Roost", "RoostTool", "habits", "roost-crash"], swiftSettings: common),
 ]
 
 var products: [Product] = [
   .library(name: "RoostKV", targets: ["RoostKV"]),
   .library(name: "Roost", targets: ["Roost"]),
   .executable(name: "roost", targets: ["RoostTool"]),
+  .executable(name: "roost-crash", targets: ["roost-crash"]),
 ]
 
 // Apple's systems have their own SwiftData; elsewhere this module lets `import SwiftData` compile.

@@ -29,8 +29,10 @@ public final class Store: Sendable {
   }
 
   /// The bytes of a new, empty store.
-  package static func emptyFile(_ options: StoreOptions) throws(StoreError) -> [UInt8] {
-    try NewStore(options, SystemRuntime()).bytes()
+  package static func emptyFile(
+    _ options: StoreOptions, runtime: any Runtime = SystemRuntime()
+  ) throws(StoreError) -> [UInt8] {
+    try NewStore(options, runtime).bytes()
   }
 
   /// Makes a store in memory alone, which is gone when the last reference to it is.

@@ -162,6 +162,14 @@ extension POSIXFile {
     }
   }
 
+  /// A folder that may not be read can't be flushed.
+  package func flushName() throws(StoreError) {
+    _ = try descriptor()
+    do throws(StoreError) { try Self.flushFolder(of: path) } catch {
+      guard error.errno == EACCES || error.errno == EPERM else { throw error }
+    }
+  }
+
   package func flush() throws(StoreError) {
     let failure = SystemCalls.flush(try descriptor())
     guard failure == 0 else {

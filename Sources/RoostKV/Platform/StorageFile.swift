@@ -41,6 +41,9 @@ package protocol StorageFile: AnyObject, Sendable {
   /// nothing is known about any byte written since the last success.
   func flush() throws(StoreError)
 
+  /// Returns when the file's name in its folder is durable.
+  func flushName() throws(StoreError)
+
   /// Extends the file to `bytes` if it is shorter. The space is really allocated and reads as
   /// zeros. On failure (`noSpace`, `sizeLimit`) the file has its old length.
   func grow(to bytes: UInt64) throws(StoreError)
@@ -70,6 +73,8 @@ package protocol StorageFile: AnyObject, Sendable {
 
 extension StorageFile {
   package var mapsCopies: Bool { false }
+
+  package func flushName() throws(StoreError) {}
 
   /// Becomes the file's one writer, waiting for at most `timeout`. The system wakes nobody when such a lock gets free, so
   /// it is asked for again and again, at first often.

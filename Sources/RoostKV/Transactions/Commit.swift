@@ -128,7 +128,8 @@ extension StoreCore {
     // From here on the transaction is the newest state, and only the disk can fail, which poisons the store.
     defer { writerLock.release() }
     chain = GroupHeader.seal(
-      &group, lsn: lsn, chain: chain, durableLSN: commits.durableLSN, session: session, commit: version.commit,
+      &group, lsn: lsn, chain: chain, durableLSN: planted(.tearTakenForGap) ? lsn - 1 : commits.durableLSN,
+      session: session, commit: version.commit,
       offset: offset, storeSeed: memory.storeSeed)
     ring.advance(lsn: lsn, offset: offset, length: group.count)
     nextLSN += 1
@@ -163,6 +164,7 @@ extension StoreCore {
     }
     freedPages += changes.freedPages
     freedRuns += changes.freedRuns.map { memory.pages(of: $0) }
+    if planted(.runsReusedEarly) { for pages in freedRuns { try freeMap.release(pages) } }
     state.finish()
     appended = version
     return version
@@ -171,14 +173,14 @@ extension StoreCore {
   /// Where the next group goes; the ring grows when no segment has room.
   private func placeForGroup(_ length: Int) throws(StoreError) -> UInt64 {
     let step: UInt64 = journalBlock == .padded ? 4096 : 8
-    let headers = [header, pendingHeader].compactMap { $0 }
+    let headers = [planted(.journalReusedEarly) ? nil : header, pendingHeader ?? header].compactMap { $0 }
     let oldest = headers.reduce(UInt64.max) { min($0, $1.nextLSN) }
     let place = ring.place(
       length, step: step, oldestNeeded: oldest, positions: headers.map(\.journalPosition))
     let offset: UInt64
     if let free = place.offset { offset = free } else { offset = try addSegment(for: length) }
     // A reader tries these places before; nothing that is left there from another session may look like this group.
-    for range in place.passedOver {
+    for range in place.passedOver where !planted(.droppedGroupsStay) {
       let zeros = [UInt8](repeating: 0, count: range.count)
       do throws(StoreError) {
         try zeros.withBytes { (bytes) throws(StoreError) in try file.write(bytes, at: range.lowerBound) }

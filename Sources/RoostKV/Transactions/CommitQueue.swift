@@ -110,6 +110,7 @@ final class CommitQueue: @unchecked Sendable {
       counters.journalBytes += UInt64(bytes.count)
       queue.append(Group(lsn: lsn, offset: offset, bytes: bytes, runCount: runsWritten))
       pending.append((lsn, version))
+      if planted(.visibleBeforeFlush) { show(version) }
       if queue.count == awaitedBatch { monitor.wakeAll() }
     }
   }
@@ -261,6 +262,11 @@ final class CommitQueue: @unchecked Sendable {
         failure = error
         return
       }
+      if planted(.failedFlushRetried) {
+        writtenLSN = max(writtenLSN, groups.last?.lsn ?? 0)
+        hasUnflushedGroups = true
+        return
+      }
       failure = StoreError(
         .commitOutcomeUnknown,
         "the disk did not confirm a write (\(error.message)), so the latest commits may or may not be there",
@@ -304,11 +310,12 @@ final class CommitQueue: @unchecked Sendable {
       counters.flushes += 1
       return hasUnflushedGroups || groups.contains { $0.runCount > runsFlushed }
     }
-    if pieces.count == 1, !needsFlush {
+    if pieces.count == 1, !needsFlush || planted(.durableWriteAlways) {
       try pieces[0].bytes.withBytes { (bytes) throws(StoreError) in try file.writeDurably(bytes, at: pieces[0].offset) }
       return .groupsDurable
     }
     try write(groups)
+    if planted(.commitNotFlushed), !groups.isEmpty { return .allDurable }
     try file.flush()
     return .allDurable
   }

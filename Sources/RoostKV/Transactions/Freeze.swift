@@ -149,6 +149,7 @@ extension StoreCore {
     for freed in freedPages {
       let pages = freed.page..<freed.page + 1
       try freeMap.setReachable(pages, false)
+      if planted(.pagesReusedEarly) { try freeMap.release(pages) }
       frozen.limbo.append(Limbo.Extent(pages: pages, born: freed.generation, freed: generation, isRun: false))
     }
     for pages in freedRuns {
@@ -183,10 +184,12 @@ extension StoreCore {
       if let reference = frozen.fileReference(tableRoot.reference) { tableRoot.reference = reference }
       frozen.tables[id] = FrozenTable(name: state.directory.names[slot], root: tableRoot)
     }
-    for (id, old) in frozenTables where frozen.tables[id]?.name != old.name {
+    // In a fixed order, so that the same history gives the same bytes.
+    for (_, old) in frozenTables.filter({ frozen.tables[$0.key]?.name != $0.value.name }).sorted(by: { $0.key < $1.key }
+    ) {
       _ = try old.name.withBytes { (name) throws(StoreError) in try editor.remove(name, in: &root) }
     }
-    for (id, table) in frozen.tables where frozenTables[id] != table {
+    for (id, table) in frozen.tables.filter({ frozenTables[$0.key] != $0.value }).sorted(by: { $0.key < $1.key }) {
       let row = CatalogRow(id: id, root: table.root).encoded()
       _ = try table.name.withBytes { (name) throws(StoreError) in
         try row.withBytes { (row) throws(StoreError) in try editor.put(name, .inline(row), in: &root) }

@@ -12,7 +12,8 @@ extension StoreCore {
       memory.arena.free(frame)
       translation[frame] = nil
     }
-    if isInMemory { try reclaimRunsInMemory() } else { try reclaimPages(Set(versions.map(\.base))) }
+    if isInMemory { return try reclaimRunsInMemory() }
+    try reclaimPages(planted(.snapshotsForgotten) ? [header.generation] : Set(versions.map(\.base)))
   }
 
   private func reclaimPages(_ bases: Set<UInt32>) throws(StoreError) {

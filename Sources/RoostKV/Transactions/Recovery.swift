@@ -40,16 +40,18 @@ extension StoreCore {
   }
 
   private func writeAgain() throws(StoreError) {
-    guard let groups = unproven else { return }
+    guard let groups = unproven, !planted(.recoveryTrustsCache) else { return }
     do throws(StoreError) {
       for found in groups { try rewrite(found) }
       try ring.level()
       // A group that was dropped must not come back when what comes before it has changed.
       let zeros = [UInt8](repeating: 0, count: GroupHeader.byteCount)
-      for offset in droppedGroups {
+      for offset in droppedGroups where !planted(.droppedGroupsStay) {
         try zeros.withBytes { (bytes) throws(StoreError) in try file.write(bytes, at: offset) }
       }
       try file.flush()
+      // Whoever made the file may have ended before its name was durable.
+      try file.flushName()
       let slot = header.encoded()
       for index in [1 - headerSlot, headerSlot] {
         try slot.withBytes { (bytes) throws(StoreError) in

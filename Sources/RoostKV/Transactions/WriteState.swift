@@ -115,8 +115,9 @@ final class WriteState {
     let pages = try core.allocateRun(try writer.pages(for: value.count), from: floor)
     core.memory.clearMarks(pages: pages)
     runs.append(pages)
+    let salt = planted(.sessionNotInRuns) ? 0 : core.session
     let run: RunDescriptor
-    do throws(StoreError) { run = try writer.write(value, at: pages.lowerBound, salt: core.session) } catch {
+    do throws(StoreError) { run = try writer.write(value, at: pages.lowerBound, salt: salt) } catch {
       throw core.poisonUnlessFull(error)
     }
     core.commits.didWriteRun()

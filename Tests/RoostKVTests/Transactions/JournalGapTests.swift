@@ -54,4 +54,24 @@ import Testing
     #expect(try again.read { try $0.count(try $0.table("t")) } == 5)
     try requireSound(again, "")
   }
+
+  @Test("[J-4] A group torn within its header, with any length behind, is a torn tail")
+  func tornHeader() throws {
+    let medium = SimulatedMedium(DiskImage(try Store.emptyFile(Self.options())))
+    do {
+      let store = try Store.open(SimulatedDisk(medium), Self.options())
+      for number in 1...2 { try store.write { try $0.put("key \(number)", "", in: try $0.createTableIfMissing("t")) } }
+    }
+    var image = medium.killImage
+    let magic = Array("ROOSTGRP".utf8)
+    let second = try #require(
+      (24_592..<image.bytes.count - 8).first { Array(image.bytes[$0..<$0 + 8]) == magic })
+    // LSN 3 behind the second group, and a length that was never written.
+    let length = Int(image.bytes[second + 16]) | Int(image.bytes[second + 17]) << 8
+    let third = second - 8 + length
+    image.bytes.replaceSubrange(third + 8..<third + 24, with: magic + [3, 0, 0, 0, 0, 0, 0, 0])
+    image.bytes.replaceSubrange(third + 24..<third + 28, with: [0xF7, 0xEF, 0xFD, 0x08])
+    let store = try Store.open(SimulatedDisk(SimulatedMedium(image)), Self.options())
+    #expect(try store.read { try $0.count(try $0.table("t")) } == 2)
+  }
 }

@@ -2,7 +2,7 @@ import Foundation
 
 /// A failure that a simulated disk is to show.
 package struct DiskFault: Sendable {
-  package enum Operation: Sendable, Hashable, CaseIterable {
+  package enum Operation: Int, Sendable, Hashable, CaseIterable {
     case read, write, writeDurably, flush, grow, truncate, populate
   }
 
@@ -25,6 +25,8 @@ package struct DiskFault: Sendable {
     case flush(Int32, AfterFlush)
     /// A flush returns well and does nothing; a durable write isn't durable.
     case lie
+    /// A flush returns well although writes got lost; the next one fails.
+    case late(Int32)
   }
 
   let operation: Operation

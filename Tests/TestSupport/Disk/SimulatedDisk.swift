@@ -7,10 +7,13 @@ package final class SimulatedDisk: StorageFile {
   package let medium: SimulatedMedium
   package let isWritable: Bool
   package let path = "simulated disk"
+  /// Where the file has its name.
+  private let folder: SimulatedFolder?
   private let isClosed = Atomic<Bool>(false)
 
-  package init(_ medium: SimulatedMedium, writable: Bool = true) {
+  package init(_ medium: SimulatedMedium, writable: Bool = true, in folder: SimulatedFolder? = nil) {
     self.medium = medium
+    self.folder = folder
     isWritable = writable
   }
 
@@ -76,6 +79,11 @@ package final class SimulatedDisk: StorageFile {
   package func flush() throws(StoreError) {
     try checkOpen()
     try medium.flush()
+  }
+
+  package func flushName() throws(StoreError) {
+    try checkOpen()
+    try folder?.flush()
   }
 
   package func grow(to bytes: UInt64) throws(StoreError) {
