@@ -11,16 +11,21 @@
 ///
 /// A relationship that an initializer sets takes effect on the other side when the object is inserted.
 /// Of the two sides of a relationship only one can name its inverse.
+///
+/// A model whose class was renamed says with `@Model(originalName: "OldName")` what it was in the previous
+/// version of the schema, so that its objects are kept. One that is given its own name is a new model,
+/// whatever it looks like.
 @attached(
   member, conformances: Observable, PersistentModel,
   names: named(_$state), named(init(_$record:)), named(init()), named(_$encode), named(_$refresh),
   named(_$properties),
-  named(_$indexes), named(_$entityName), named(_$superentity), named(_$base), named(_$table),
-  named(_$describe)
+  named(_$indexes), named(_$entityName), named(_$originalName), named(_$superentity), named(_$base),
+  named(_$table), named(_$describe)
 )
 @attached(memberAttribute)
 @attached(extension, conformances: Observable, PersistentModel)
-public macro Model() = #externalMacro(module: "RoostMacros", type: "ModelMacro")
+public macro Model(originalName: String? = nil) =
+  #externalMacro(module: "RoostMacros", type: "ModelMacro")
 
 /// Says how an attribute is stored.
 ///

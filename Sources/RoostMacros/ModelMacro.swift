@@ -22,7 +22,9 @@ extension ModelMacro: MemberMacro {
     let isRoot =
       protocols.contains { $0.trimmedDescription.hasSuffix("PersistentModel") }
       || model.inheritedTypes.contains { $0.trimmedDescription.hasSuffix("PersistentModel") }
-    return ModelMembers(model, parent: isRoot ? nil : model.inheritedTypes.first).declarations
+    return ModelMembers(
+      model, parent: isRoot ? nil : model.inheritedTypes.first, originalName: node.argument("originalName")
+    ).declarations
   }
 }
 

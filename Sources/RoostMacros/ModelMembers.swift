@@ -8,12 +8,15 @@ struct ModelMembers {
   private let properties: [StoredProperty]
   /// The model class that this one inherits from, as written.
   private let parent: String?
+  /// The entity's name in the previous version of the schema, as written.
+  private let originalName: String
   private let isFinal: Bool
   /// `public ` or the like: generated members are as visible as the class.
   private let access: String
 
-  init(_ model: ClassDeclSyntax, parent: TypeSyntax?) {
+  init(_ model: ClassDeclSyntax, parent: TypeSyntax?, originalName: ExprSyntax?) {
     self.model = model
+    self.originalName = originalName?.trimmedDescription ?? "nil"
     self.parent = parent?.trimmedDescription
     name = model.name.text
     properties = model.persistentProperties
@@ -176,6 +179,7 @@ struct ModelMembers {
       \(raw: access)\(raw: typeMember)var _$entityName: String { \
       "\(raw: name.filter { $0 != "`" })" }
       """,
+      "\(raw: access)\(raw: typeMember)var _$originalName: String? { \(raw: originalName) }",
       """
       \(raw: access)\(raw: typeMember)var _$superentity: (any Roost.PersistentModel.Type)? { \
       \(raw: parent.map { "\($0).self" } ?? "nil") }

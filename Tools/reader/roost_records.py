@@ -27,6 +27,7 @@ class Shape:
 
     def __init__(self, number, row):
         self.number, self.row, self.name = number, row, row['name']
+        self.lineage = row.get('lineage', number)
         self.properties = row['properties']
         self.fields = [p for p in self.properties if self.is_field(p)]
         self.fixed = [p for p in self.fields if p['type'] in WIDTHS]
@@ -64,6 +65,16 @@ class Schema:
         self.shapes = {number: Shape(number, row) for number, row in self.shapes.items()}
         numbers = self.versions[self.current['version']]['shapes']
         self.entities = {self.shapes[number].name: self.shapes[number] for number in numbers}
+        self.building = {key[len(b'index') :] for key, _ in table.items() if key.startswith(b'index')}
+
+    def current_of(self, shape):
+        """The current shape of the entity that a shape is of, under whatever name; None when it is gone."""
+        return next((s for s in self.entities.values() if s.lineage == shape.lineage), None)
+
+    def waits(self, shape):
+        """[R-12] Whether only the program makes records of the shape current ones."""
+        later = (s for s in self.shapes.values() if s.lineage == shape.lineage and s.number > shape.number)
+        return any(s.row.get('transformed') for s in later)
 
     def records(self, entity):
         """[R-4, R-5] The records of an entity in the shapes they are stored in, by identifier."""
@@ -80,9 +91,12 @@ class Schema:
             raise StoreProblem('pageDamaged', f'record {key.hex()} has shape {number}, which is not known')
         values = fields(shape, value[12:], value[0] & 0x80 != 0)
         identifier = int.from_bytes(key, 'big')
+        current = self.current_of(shape)
+        names = {p['lineage']: p['name'] for p in current.properties} if current else {}
         for item in shape.properties:
             if item['kind'] == 'toMany':
-                values[item['name']] = self.members(shape.name, item['name'], key)
+                name = names.get(item['lineage'])
+                values[item['name']] = self.members(current.name, name, key) if name else []
         ordered = {p['name']: values[p['name']] for p in shape.properties if p['name'] in values}
         return Record(identifier, number, commit, ordered)
 
@@ -151,13 +165,18 @@ def field(kind, raw):
 def as_current(schema, record):
     """[R-12] The record's values as its entity's current shape has them."""
     stored = schema.shapes[record.shape]
-    current = schema.entities.get(stored.name)
-    if current is None or current.number == stored.number:
+    current = schema.current_of(stored)
+    if current is None or current.number == stored.number or schema.waits(stored):
         return record
     by_lineage = {p['lineage']: p for p in stored.properties}
     values = {}
     for item in current.properties:
         if item['kind'] == 'toMany':
+            former = by_lineage.get(item['lineage'])
+            if former and former['kind'] == 'toOne':
+                target = record.values[former['name']]
+                values[item['name']] = [] if target is None else [target]
+                continue
             owner = record.identifier.to_bytes(8, 'big')
             values[item['name']] = schema.members(current.name, item['name'], owner)
         elif Shape.is_field(item):

@@ -110,7 +110,7 @@ class Schemas(StoreCase):
             'relationship': relation,
         }
         renamed = attribute('title', 16, 1)
-        second = dict(first, uniques=[['title']], properties=[renamed, first['properties'][1], goal, owner])
+        second = dict(first, lineage=1, uniques=[['title']], properties=[renamed, first['properties'][1], goal, owner])
         number = lambda text, n: text + n.to_bytes(4, 'big')
         current = dict(
             form=1, label=[2, 0, 0], state='sweeping', digest=0, lineage=5, version=2, generation=2

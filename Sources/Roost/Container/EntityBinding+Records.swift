@@ -1,10 +1,19 @@
 // Records of a bound model: reading those of any stored shape, writing those of its own.
 
 extension EntityBinding {
-  /// A record in place; nil when it is damaged or of a shape that the store doesn't know.
-  func view(_ record: UnsafeRawBufferPointer) -> RecordView? {
-    guard let header = RecordHeader(record), let projection = projections[header.shape] else { return nil }
-    return RecordView(record, header, projection)
+  /// Calls `body` with a view of `record`, as the model reads it; gives nil when the record is damaged or of a
+  /// shape that the store doesn't know.
+  ///
+  /// A record that waits for a transform goes through it first.
+  func withView<R>(
+    _ record: UnsafeRawBufferPointer, _ body: (RecordView) throws -> R
+  ) rethrows -> R? {
+    if !upgrades.isEmpty, let header = RecordHeader(record),
+      let made = upgrades[header.shape]?.apply(record)
+    {
+      return try made.withUnsafeBytes { bytes in try plainView(bytes).map(body) }
+    }
+    return try plainView(record).map(body)
   }
 
   /// Throws when a record has no value for an attribute that has to have one.
@@ -19,7 +28,13 @@ extension EntityBinding {
 
   /// Calls `body` with a view of `record`.
   func withView<R>(_ record: [UInt8], _ body: (RecordView) throws -> R) rethrows -> R? {
-    try record.withUnsafeBytes { bytes in try view(bytes).map(body) }
+    try record.withUnsafeBytes { bytes in try withView(bytes, body) }
+  }
+
+  /// A record in place, without any transform: for relationships, which these don't touch.
+  func plainView(_ record: UnsafeRawBufferPointer) -> RecordView? {
+    guard let header = RecordHeader(record), let projection = projections[header.shape] else { return nil }
+    return RecordView(record, header, projection)
   }
 
   /// The object's record as commit `commit` writes it, and its to-many relationships as far as they are

@@ -30,6 +30,10 @@ final class EntityBinding: @unchecked Sendable {
   let shapes: [UInt32: EntityShape]
   /// How records are read, by their shape's number.
   let projections: [UInt32: RecordProjection]
+  /// How records that only the program's transforms make current are made so, by their shape's number.
+  let upgrades: [UInt32: RecordUpgrade]
+  /// The shapes that records of the entity may have besides the current one.
+  let olderShapes: Set<UInt32>
   let snapshotProjection: RecordProjection
   /// Nil when the store has no such table: it is read through a schema that it doesn't have yet.
   let records: Table?
@@ -60,6 +64,11 @@ final class EntityBinding: @unchecked Sendable {
       model.shapes.map { shape in
         (shape.id, RecordProjection(from: shape, to: model.description, defaults: defaults, space: spaces))
       }, uniquingKeysWith: { first, _ in first })
+    upgrades = Dictionary(
+      model.shapes.compactMap { shape in
+        RecordUpgrade(from: shape, model.stages, space: spaces).map { (shape.id, $0) }
+      }, uniquingKeysWith: { first, _ in first })
+    olderShapes = model.olderShapes
     snapshotProjection = RecordProjection(
       from: model.current, to: model.description, defaults: defaults, isSnapshot: true, space: spaces)
     records = try table(TableNames.records(name))
@@ -94,12 +103,16 @@ final class Relationship: @unchecked Sendable {
   let maximumCount: Int
   /// The table of a to-many relationship's members.
   let links: Table?
+  /// Records of older shapes hold the object that the relationship was to, before it was to many.
+  let isInOlderRecords: Bool
+  /// Not nil while rows of `links` are missing.
+  let unbuilt: UnbuiltLinks?
 
   var isToMany: Bool { access.isToMany }
 
   fileprivate init(
     _ property: PropertyDescription, _ access: RelationshipAccess, from source: EntityBinding,
-    to destination: EntityBinding, links: Table?
+    to destination: EntityBinding, links: Table?, unbuilt: UnbuiltLinks?
   ) {
     index = property.index
     name = property.name
@@ -111,6 +124,10 @@ final class Relationship: @unchecked Sendable {
     minimumCount = property.metadata.minimumModelCount ?? 0
     maximumCount = property.metadata.maximumModelCount ?? 0
     self.links = links
+    self.unbuilt = unbuilt
+    isInOlderRecords =
+      access.isToMany
+      && source.olderShapes.contains { source.projections[$0]?.holdsTarget(property.index) ?? false }
   }
 }
 
@@ -148,14 +165,19 @@ final class ModelBindings: @unchecked Sendable {
       try EntityBinding($0, space: space($0.type._$entityName), spaces: space, table)
     }
     self.entities = entities
-    byName = Dictionary(entities.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    // Identifiers that were written down before an entity was renamed still lead to its objects.
+    let former = zip(entities, models).flatMap { entity, model in
+      model.shapes.map { ($0.shape.name, entity) }
+    }
+    byName = Dictionary(
+      entities.map { ($0.name, $0) } + former, uniquingKeysWith: { first, _ in first })
     byType = Dictionary(
       entities.map { (ObjectIdentifier($0.type), $0) }, uniquingKeysWith: { first, _ in first })
     for entity in entities {
       entity.subentities = entities.filter { $0 !== entity && $0.inherits(from: entity) }
     }
     for (entity, model) in zip(entities, models) {
-      try bindRelationships(of: entity, table)
+      try bindRelationships(of: entity, model, table)
       try bindIndexes(of: entity, model, table)
     }
     for entity in entities { linkInverses(of: entity) }
@@ -171,13 +193,22 @@ final class ModelBindings: @unchecked Sendable {
 
   func entity(_ type: any PersistentModel.Type) -> EntityBinding? { byType[ObjectIdentifier(type)] }
 
-  private func bindRelationships(of entity: EntityBinding, _ table: (String) throws -> Table?) throws {
+  private func bindRelationships(
+    of entity: EntityBinding, _ model: BoundModel, _ table: (String) throws -> Table?
+  ) throws {
     entity.relationships = try entity.properties.compactMap { property in
       guard let access = property.relationship, let destination = self.entity(access.destination) else {
         return nil
       }
-      let links = access.isToMany ? try table(TableNames.links(entity.name, property.name)) : nil
-      return Relationship(property, access, from: entity, to: destination, links: links)
+      let name = TableNames.links(entity.name, property.name)
+      var unbuilt: UnbuiltLinks?
+      if access.isToMany && model.buildingLinks.contains(property.name) {
+        unbuilt = UnbuiltLinks(
+          table: name, schemaTable: try table(SchemaRows.table), countersTable: try table(TableNames.counters))
+      }
+      return Relationship(
+        property, access, from: entity, to: destination, links: access.isToMany ? try table(name) : nil,
+        unbuilt: unbuilt)
     }
   }
 
@@ -230,8 +261,14 @@ struct BoundModel {
   let current: StoredEntityShape
   /// Every shape that records may have.
   let shapes: [StoredEntityShape]
+  /// The numbers of those that records do have, the current one aside.
+  let olderShapes: Set<UInt32>
   /// Indexes that don't have all rows yet.
-  var buildingIndexes: Set<IndexShape> = []
+  let buildingIndexes: Set<IndexShape>
+  /// To-many relationships whose tables don't have all rows yet.
+  let buildingLinks: Set<String>
+  /// The transforms that records of older shapes have yet to go through.
+  let stages: [RecordUpgrade.Stage]
 }
 
 /// An index of an entity, by property names.

@@ -12,10 +12,12 @@ final class ModelStore: @unchecked Sendable {
   let bindings: ModelBindings
   /// The table of `Counters`.
   private let countersTable: Table?
+  private let schemaTable: Table?
 
   init(
     _ file: OpenFile, _ configuration: ModelConfiguration, schema: Schema,
-    migrationPlan: (any SchemaMigrationPlan.Type)?, bindings: ModelBindings, countersTable: Table?
+    migrationPlan: (any SchemaMigrationPlan.Type)?, bindings: ModelBindings, countersTable: Table?,
+    schemaTable: Table? = nil
   ) {
     self.file = file
     self.configuration = configuration
@@ -23,6 +25,7 @@ final class ModelStore: @unchecked Sendable {
     self.migrationPlan = migrationPlan
     self.bindings = bindings
     self.countersTable = countersTable
+    self.schemaTable = schemaTable
   }
 
   var engine: Store { file.engine }
@@ -50,11 +53,23 @@ final class ModelStore: @unchecked Sendable {
 
   /// Throws when another process has changed the store's schema: what this one would write might not fit it.
   func checkGeneration(_ transaction: borrowing WriteTransaction) throws {
-    guard try SchemaStore.generation(transaction) == file.generation else {
-      throw RoostError(
-        .schemaChanged, "Another process has changed the schema of the store \(configuration.name)",
-        remedy: "open the container anew; update the program if that fails")
+    guard try SchemaStore.generation(transaction) == file.generation else { throw schemaChanged }
+  }
+
+  /// Throws when what is to be read is of another schema: its records might be of shapes that this container
+  /// doesn't know.
+  func checkGeneration(_ reading: SnapshotReading) throws {
+    guard let schemaTable else { return }
+    let isSame = try reading.withValue(of: SchemaRows.current, in: schemaTable) { row in
+      try file.isKnown(row) { try SchemaStore.generation(ofCurrent: $0) }
     }
+    if isSame == false { throw schemaChanged }
+  }
+
+  private var schemaChanged: RoostError {
+    RoostError(
+      .schemaChanged, "Another process has changed the schema of the store \(configuration.name)",
+      remedy: "open the container anew; update the program if that fails")
   }
 }
 

@@ -14,14 +14,19 @@ final class OpenFile: Sendable {
     var generation: UInt64
     /// The digest of that schema.
     var digest: UInt64
+    /// The schema's row `current` as it was last read with that generation.
+    var row: [UInt8] = []
   }
 
+  /// What opening the file changed in it.
+  let report: MigrationReport?
   private let closesEngine: Bool
 
   init(
     _ engine: Store, identifier: String, nextNumber: UInt64, generation: UInt64, digest: UInt64,
-    closesEngine: Bool = true
+    closesEngine: Bool = true, report: MigrationReport? = nil
   ) {
+    self.report = report
     self.closesEngine = closesEngine
     self.engine = engine
     self.identifier = identifier
@@ -35,6 +40,20 @@ final class OpenFile: Sendable {
 
   var generation: UInt64 { state.withLock(\.generation) }
   var digest: UInt64 { state.withLock(\.digest) }
+
+  /// Whether a row `current` says the generation that this process knows.
+  func isKnown(
+    _ row: UnsafeRawBufferPointer, _ generation: ([UInt8]) throws -> UInt64
+  ) throws -> Bool {
+    if state.withLock({ row.elementsEqual($0.row) }) { return true }
+    let bytes = Array(row)
+    let read = try generation(bytes)
+    return state.withLock { state in
+      guard state.generation == read else { return false }
+      state.row = bytes
+      return true
+    }
+  }
 
   /// This process has changed what the store knows of its schema.
   func didChangeSchema(generation: UInt64, digest: UInt64) {

@@ -31,7 +31,7 @@ struct StoreOpening {
         "The store \(configuration.name) is open in this process with another version of its models",
         remedy: "release the other container first")
     }
-    return try bind(file, target)
+    return try bind(file, route, target)
   }
 
   // MARK: - The file
@@ -46,8 +46,7 @@ struct StoreOpening {
     let names = try engine.read { try StoreNames($0) }
     return OpenFile(
       engine, identifier: names.identifier, nextNumber: names.nextNumber,
-      generation: migrator.stored.generation,
-      digest: target.digest)
+      generation: migrator.stored.generation, digest: target.digest, report: migrator.report(since: stored))
   }
 
   private func openEngine() throws -> Store {
@@ -89,16 +88,7 @@ struct StoreOpening {
     }
     let names = try engine.read { try StoreNames($0) }
     try engine.read { transaction in
-      for step in try route.steps(from: stored, records: { try transaction.recordCount($0) }) {
-        let difference = try SchemaDifference(
-          from: stored.entities.map(\.shape), to: step.to.description,
-          records: { try transaction.recordCount($0) })
-        guard difference.effect == .lazy, !step.isCustom, step.transforms.isEmpty else {
-          throw RoostError(
-            .readOnly, "The store has to be migrated (\(step.name)), and is open for reading only",
-            remedy: "open it once with a configuration whose allowsSave is true")
-        }
-      }
+      _ = try ReadOnlyAdoption(route, over: stored, configuration) { try transaction.recordCount($0) }
     }
     return OpenFile(
       engine, identifier: names.identifier, nextNumber: names.nextNumber, generation: stored.generation,
@@ -107,50 +97,56 @@ struct StoreOpening {
 
   // MARK: - Binding
 
-  private func bind(_ file: OpenFile, _ target: ModelVersion) throws -> ModelStore {
+  private func bind(_ file: OpenFile, _ route: MigrationRoute, _ target: ModelVersion) throws -> ModelStore {
     try file.engine.read { transaction in
-      guard var stored = try SchemaStore.load(transaction) else {
+      guard let stored = try SchemaStore.load(transaction) else {
         throw RoostError.schemaDamaged("there is none")
       }
-      if stored.current.digest != target.digest { stored = try adoptedInMemory(target, over: stored) }
+      let adoption = try ReadOnlyAdoption(route, over: stored, configuration) {
+        try transaction.recordCount($0)
+      }
       let bindings = try ModelBindings(
-        models(target, stored), storeIdentifier: file.identifier,
-        table: { try transaction.tableIfPresent($0) })
+        models(target, adoption.schema, route), storeIdentifier: file.identifier,
+        table: { name in try adoption.storedName(name).flatMap { try transaction.tableIfPresent($0) } })
       return ModelStore(
         file, configuration, schema: schema, migrationPlan: plan, bindings: bindings,
-        countersTable: try transaction.tableIfPresent(TableNames.counters))
+        countersTable: try transaction.tableIfPresent(TableNames.counters),
+        schemaTable: try transaction.tableIfPresent(SchemaRows.table))
     }
   }
 
   /// The plan's models, with the container's own types in place of those of the same entity.
-  private func models(_ target: ModelVersion, _ stored: StoredSchema) -> [BoundModel] {
+  private func models(
+    _ target: ModelVersion, _ stored: StoredSchema, _ route: MigrationRoute
+  ) throws -> [BoundModel] {
     let own = Dictionary(
       zip(schema.types, schema.entities).map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
-    return BoundModel.all(of: target, stored) { own[$0] }
-  }
-
-  /// What the store's schema would be if it could take over the program's.
-  private func adoptedInMemory(_ target: ModelVersion, over stored: StoredSchema) throws -> StoredSchema {
-    try Store.inMemory().write(.relaxed) { transaction in
-      try SchemaStore.adopt(target.description, over: stored, in: &transaction) { _ in 0 }
-    }
+    return try BoundModel.all(of: target, stored, route) { own[$0] }
   }
 }
 
 extension BoundModel {
   /// A version's models as a store has them.
+  ///
+  /// - Throws: `.stageMissing` when records wait for a transform that the route doesn't have.
   static func all(
-    of version: ModelVersion, _ stored: StoredSchema,
+    of version: ModelVersion, _ stored: StoredSchema, _ route: MigrationRoute,
     type: (String) -> (any PersistentModel.Type)? = { _ in nil }
-  ) -> [BoundModel] {
-    zip(version.schema.types, version.description.entities).compactMap { planned, description in
+  ) throws -> [BoundModel] {
+    try zip(version.schema.types, version.description.entities).compactMap { planned, description in
       guard let current = stored.entity(description.name) else { return nil }
+      let shapes = stored.shapes(of: description.name)
       let building = description.shape.allIndexes.filter {
         stored.buildingIndexes.contains(TableNames.index($0, of: description.name))
       }
+      let links = description.shape.properties.map(\.name).filter {
+        stored.buildingIndexes.contains(TableNames.links(description.name, $0))
+      }
       return BoundModel(
-        type: type(description.name) ?? planned, description: description, current: current,
-        shapes: stored.shapes(of: description.name), buildingIndexes: Set(building))
+        type: type(description.name) ?? planned, description: description, current: current, shapes: shapes,
+        olderShapes: Set(shapes.map(\.id).filter { $0 != current.id && stored.outdated[$0] != nil }),
+        buildingIndexes: Set(building), buildingLinks: Set(links),
+        stages: try route.pendingStages(of: current, in: stored))
     }
   }
 }

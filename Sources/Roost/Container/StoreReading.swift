@@ -51,13 +51,20 @@ extension StoreReading {
 
   /// The stored members of a to-many relationship, in their order.
   func members(of owner: UInt64, _ relationship: Relationship) throws -> [UInt64] {
-    guard let table = relationship.links else { return [] }
     var members: [(order: UInt64, number: UInt64)] = []
-    try forEach(in: table, .prefix(RecordKey.bytes(owner)), reversed: false) { key, value in
-      if let number = RecordKey.number(key, at: 8), let order = RecordKey.number(value) {
-        members.append((order, number))
+    if let table = relationship.links {
+      try forEach(in: table, .prefix(RecordKey.bytes(owner)), reversed: false) { key, value in
+        if let number = RecordKey.number(key, at: 8), let order = RecordKey.number(value) {
+          members.append((order, number))
+        }
+        return true
       }
-      return true
+    }
+    if relationship.unbuilt != nil || relationship.isInOlderRecords {
+      var known = Set(members.map(\.number))
+      for number in try relationship.unbuiltMembers(of: owner, self) where known.insert(number).inserted {
+        members.append((LinkOrder.unbuilt(number), number))
+      }
     }
     members.sort { $0.order < $1.order }
     return members.map(\.number)

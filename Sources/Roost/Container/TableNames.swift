@@ -20,6 +20,11 @@ package enum TableNames {
     "\(index.isUnique ? "unique" : "index")/\(entity)/\(index.names.joined(separator: ","))"
   }
 
+  /// What the tables that no model needs any more are named; the sweep drops them.
+  static let droppedPrefix = "dropped/"
+
+  static func dropped(_ place: Int, generation: UInt64) -> String { "\(droppedPrefix)\(generation)/\(place)" }
+
   /// Every table that an entity needs.
   package static func all(of shape: EntityShape) -> [String] {
     [records(shape.name)]

@@ -72,7 +72,9 @@ extension ContextCore {
   /// One state of the store to read from.
   func withReading<R>(_ body: (any StoreReading) throws -> R) throws -> R {
     if let migration { return try body(migration) }
-    return try body(SnapshotReading(store.engine))
+    let reading = try SnapshotReading(store.engine)
+    try store.checkGeneration(reading)
+    return try body(reading)
   }
 
   /// Reads and registers an object of an entity or one that inherits from it.
@@ -103,13 +105,12 @@ extension ContextCore {
   func materialize(
     _ record: UnsafeRawBufferPointer, _ number: UInt64, _ entity: EntityBinding
   ) -> (any PersistentModel)? {
-    guard let view = entity.view(record) else { return nil }
-    func make<T: PersistentModel>(_ type: T.Type) -> (any PersistentModel)? {
+    func make<T: PersistentModel>(_ type: T.Type, _ view: RecordView) -> (any PersistentModel)? {
       guard let model = try? read(view, number, entity, as: type) else { return nil }
       register(model, number, of: entity, commit: view.commit)
       return model
     }
-    return make(entity.type)
+    return entity.withView(record) { view in make(entity.type, view) } ?? nil
   }
 }
 

@@ -17,11 +17,15 @@ extension SaveTransaction {
       count(old, entity)
       try removeIndexEntries(of: old, number, entity, &transaction)
       for relationship in entity.relationships {
+        if relationship.isToMany { try complete(relationship, &transaction) }
         for member in try storedMembers(of: number, old, entity, relationship, transaction) {
           try apply(relationship, of: entity, number, to: member, changed, &waiting, transaction)
         }
         if relationship.isToMany {
           try deleteLinks(of: number, relationship, &transaction)
+          if let target = FormerTargets.target(of: old, relationship) {
+            try removeLink(number, from: target, relationship, &transaction)
+          }
         } else if let target = entity.withView(old, { $0.target(relationship.index) }) ?? nil {
           try removeLink(number, from: target, relationship, &transaction)
         }
@@ -38,7 +42,9 @@ extension SaveTransaction {
   ) throws -> [UInt64] {
     guard relationship.inverseRelationship?.isToMany == false else { return [] }
     if relationship.isToMany {
-      return try relationship.links.map { try members(of: number, $0, transaction) } ?? []
+      let former = FormerTargets.target(of: record, relationship)
+      let rows = try relationship.links.map { try members(of: number, $0, transaction) } ?? []
+      return rows + [former].compactMap(\.self).filter { !rows.contains($0) }
     }
     return (entity.withView(record) { $0.target(relationship.index) } ?? nil).map { [$0] } ?? []
   }
@@ -84,6 +90,7 @@ extension SaveTransaction {
     let range = KeyRange.prefix(RecordKey.bytes(owner))
     if let inverse = relationship.inverseRelationship, inverse.isToMany {
       for member in try members(of: owner, table, transaction) {
+        try settleFormer(member, relationship.destination, &transaction)
         if let back = try links(of: member, inverse, transaction),
           try transaction.delete(RecordKey.link(member, owner), in: back)
         {
@@ -100,6 +107,7 @@ extension SaveTransaction {
   ) throws {
     guard let inverse = relationship.inverseRelationship, let table = try links(of: owner, inverse, transaction)
     else { return }
+    try settleFormer(owner, relationship.destination, &transaction)
     if try transaction.delete(RecordKey.link(owner, member), in: table) {
       touch(owner, relationship.destination, inverse)
     }

@@ -20,6 +20,7 @@ extension SaveTransaction {
       let (old, new) = (formerTarget(of: item, relationship), target(of: item, relationship))
       guard old != new else { continue }
       if let old { try removeLink(item.number, from: old, relationship, &transaction) }
+      if let new { try settleFormer(new, relationship.destination, &transaction) }
       if let new, let table = try links(of: new, inverse, transaction) {
         let key = RecordKey.link(new, item.number)
         if try transaction.putIfAbsent(key, RecordKey.bytes(nextOrder()), in: table) {
@@ -50,6 +51,7 @@ extension SaveTransaction {
   ) throws {
     let relationship = edit.relationship
     guard let table = relationship.links else { return }
+    try complete(relationship, &transaction)
     let present = try links(of: owner, table, transaction)
     let stored = Set(present.map(\.number))
     var seen: Set<UInt64> = []
@@ -95,6 +97,9 @@ extension SaveTransaction {
     _ transaction: inout WriteTransaction
   ) throws {
     guard let inverse = relationship.inverseRelationship else { return }
+    for number in new.symmetricDifference(old).sorted() {
+      try settleFormer(number, relationship.destination, &transaction)
+    }
     for number in new.subtracting(old).sorted() {
       guard let back = try links(of: number, inverse, transaction) else { continue }
       if try transaction.putIfAbsent(RecordKey.link(number, owner), RecordKey.bytes(nextOrder()), in: back) {
@@ -142,6 +147,41 @@ extension SaveTransaction {
           item.entity.name, row, property: relationship.name, count: count,
           allowed: relationship.minimumCount...max(relationship.minimumCount, relationship.maximumCount))
       }
+    }
+  }
+}
+
+// MARK: - Links without rows
+
+extension SaveTransaction {
+  /// Gives a relationship whose table the sweep hasn't completed yet all its rows.
+  func complete(_ relationship: Relationship, _ transaction: inout WriteTransaction) throws {
+    guard let unbuilt = relationship.unbuilt,
+      try unbuilt.isPending({ key, table in try transaction.get(key, in: table) }),
+      var stored = try SchemaStore.load(transaction)
+    else { return }
+    try LinkBuilder(relationship).run(&stored, in: &transaction)
+  }
+
+  /// Rewrites the object's record if it is of an older shape in which a relationship was to one object: the
+  /// object's links are about to change, and from now on their rows alone say what they are.
+  mutating func settleFormer(
+    _ number: UInt64, _ entity: EntityBinding, _ transaction: inout WriteTransaction
+  ) throws {
+    for member in entity.family where member.relationships.contains(where: \.isInOlderRecords) {
+      guard let records = member.records, let old = try transaction.get(RecordKey.bytes(number), in: records),
+        member.relationships.contains(where: { FormerTargets.target(of: old, $0) != nil }),
+        let commit = old.withUnsafeBytes({ RecordHeader($0)?.commit })
+      else { continue }
+      let record = try member.withView(old) { view in
+        try RecordRewriter.rewrite(view, as: member.description, shape: member.shapeNumber, commit: commit)
+      }
+      guard let record else { continue }
+      try FormerTargets.move(old, number, member, in: &transaction)
+      try removeIndexEntries(of: old, number, member, &transaction)
+      try transaction.put(RecordKey.bytes(number), record, in: records)
+      try insertIndexEntries(of: record, number, member, &transaction)
+      count(old, member)
     }
   }
 }

@@ -190,11 +190,12 @@ extension SaveTransaction {
     let ordered = pending.values.sorted { $0.number < $1.number }
     for item in ordered {
       guard let records = item.entity.records else { throw RoostError.notWritable(item.entity.name) }
+      if let old = item.old { try FormerTargets.move(old, item.number, item.entity, in: &transaction) }
       try transaction.put(RecordKey.bytes(item.number), item.record, in: records)
       try insertIndexEntries(of: item.record, item.number, item.entity, &transaction)
-      try moveLinks(of: item, &transaction)
       history.write(item.number, of: item.entity, item.record, over: item.old)
     }
+    for item in ordered { try moveLinks(of: item, &transaction) }
     for item in ordered {
       for edit in item.edits { try writeLinks(of: item.number, item.entity, edit, &transaction) }
     }

@@ -146,13 +146,13 @@ extension ContextCore {
       numbers = try reading.numbers(in: table, isUnique: isUnique, ranges)
     case nil:
       return try reading.forEach(in: records, .all, reversed: false) { key, record in
-        guard let number = RecordKey.number(key), let view = member.view(record) else { return true }
-        return try body(view, number)
+        guard let number = RecordKey.number(key) else { return true }
+        return try member.withView(record) { try body($0, number) } ?? true
       }
     }
     for number in numbers {
       let goesOn = try reading.withRecord(number, member) { record in
-        try member.view(record).map { try body($0, number) } ?? true
+        try member.withView(record) { try body($0, number) } ?? true
       }
       if goesOn == false { return }
     }

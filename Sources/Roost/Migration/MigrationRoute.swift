@@ -33,6 +33,17 @@ struct MigrationStep {
     return []
   }
 
+  /// Whether a transform may run when its records are read.
+  func canWait(_ transform: RecordTransform) -> Bool {
+    transform.isLazy && to.schema.entitiesByName[transform.entity]?.uniquenessConstraints.isEmpty ?? false
+  }
+
+  func whyNotLazy(_ transform: RecordTransform) -> String {
+    transform.isLazy
+      ? "\(transform.entity) has values that must be unique, and a transform may change them"
+      : "a transform of \(transform.entity) may throw"
+  }
+
   var name: String { "\(from.map { "\($0.label)" } ?? "the store's schema") to \(to.label)" }
 }
 
@@ -57,6 +68,7 @@ struct MigrationRoute {
     hasPlan = true
     try Self.check(versions)
     try check(stages, of: plan)
+    try checkTransforms()
     guard let last = versions.last else {
       throw RoostError(
         .invalidPlan, "The migration plan has no versions", remedy: "list the schemas, oldest first")
@@ -99,6 +111,27 @@ struct MigrationRoute {
     }
   }
 
+  /// A transform leads from a model of a stage's old version to what that model is in the new one.
+  private func checkTransforms() throws {
+    for (from, to) in zip(versions, versions.dropFirst()) {
+      let names = EntityMatch(
+        from: from.description.entities.map(\.name), to: to.description.entities)
+      var seen: Set<String> = []
+      for transform in step(from: from, to: to).transforms {
+        guard names.stored[transform.entity] == transform.old._$entityName else {
+          throw RoostError(
+            .invalidPlan, "A stage transforms a model that is not in both its versions",
+            remedy: "leave the transform out", entity: transform.entity)
+        }
+        guard seen.insert(transform.entity).inserted else {
+          throw RoostError(
+            .invalidPlan, "A stage has two transforms of one model", remedy: "make one of them",
+            entity: transform.entity)
+        }
+      }
+    }
+  }
+
   // MARK: - Finding the way
 
   /// The steps from a store's schema to the newest version; none if it has that.
@@ -115,13 +148,15 @@ struct MigrationRoute {
   }
 
   private func steps(from position: Int) -> [MigrationStep] {
-    (position..<versions.count).dropFirst().map { index in
-      let (from, to) = (versions[index - 1], versions[index])
-      let stage = stages.first {
-        $0.fromVersion.versionIdentifier == from.label && $0.toVersion.versionIdentifier == to.label
-      }
-      return MigrationStep(to: to, from: from, stage: stage)
+    (position..<versions.count).dropFirst().map { step(from: versions[$0 - 1], to: versions[$0]) }
+  }
+
+  /// The step between neighbouring versions.
+  func step(from: ModelVersion, to: ModelVersion) -> MigrationStep {
+    let stage = stages.first {
+      $0.fromVersion.versionIdentifier == from.label && $0.toVersion.versionIdentifier == to.label
     }
+    return MigrationStep(to: to, from: from, stage: stage)
   }
 
   /// The store's schema is none of the program's: it may lie before or between them.
@@ -154,5 +189,13 @@ struct MigrationRoute {
 }
 
 extension SchemaDifference.Change {
+  /// Whether a transform of the entity's records makes the change good: it concerns a field of them.
+  var isLeftToTransforms: Bool {
+    switch kind {
+    case .kindChanged(_, .toOne), .inverseAdded: false
+    default: property != nil && effect <= .custom
+    }
+  }
+
   var place: String { property.map { "\(entity).\($0)" } ?? entity }
 }

@@ -10,6 +10,10 @@ struct Migrator {
   private let route: MigrationRoute
   /// What the store knows of its schema; up to date with what the migrator did.
   private(set) var stored: StoredSchema
+  /// What the steps dropped.
+  private(set) var losses: [SchemaDifference.Change] = []
+  /// Records that the sweep rewrote.
+  private(set) var rewritten = 0
 
   init(_ engine: Store, _ configuration: ModelConfiguration, _ route: MigrationRoute, _ stored: StoredSchema) {
     self.engine = engine
@@ -22,8 +26,10 @@ struct Migrator {
     let steps = try engine.read { transaction in
       try route.steps(from: stored, records: { try transaction.recordCount($0) })
     }
+    // A transform that records wait for has to be there, and what can be seen to fail without a transaction
+    // does: even an unused one may touch the file.
+    for entity in stored.entities { _ = try route.pendingStages(of: entity, in: stored) }
     if !steps.isEmpty {
-      // What can be seen to fail without a transaction does: even an unused one may touch the file.
       try engine.read { transaction in try checkFirst(steps, transaction) }
       try migrate(steps)
     }
@@ -34,8 +40,12 @@ struct Migrator {
 
   private func checkFirst(_ steps: [MigrationStep], _ transaction: borrowing ReadTransaction) throws {
     if configuration.migration == .lazy {
-      for step in steps where step.isCustom || !step.transforms.isEmpty {
-        throw notLazy(step, "it runs code of the program", rows: nil)
+      for step in steps {
+        if step.isCustom { throw notLazy(step, "it runs code of the program", rows: nil) }
+        for transform in step.transforms where !step.canWait(transform) {
+          let records = try transaction.recordCount(transform.old._$entityName)
+          throw notLazy(step, step.whyNotLazy(transform), entity: transform.entity, rows: records)
+        }
       }
     }
     guard let first = steps.first else { return }
@@ -48,21 +58,25 @@ struct Migrator {
 
   /// Whether a step may be made at all.
   private func check(_ step: MigrationStep, _ difference: SchemaDifference) throws {
+    let transformed = Set(step.transforms.map(\.entity))
     for change in difference.changes {
+      let isTransformed = transformed.contains(change.entity) && change.isLeftToTransforms
       switch change.effect {
       case .lazy: break
       case .scan:
-        if configuration.migration == .lazy {
-          throw notLazy(step, "\(change.place): \(change)", rows: nil)
+        if configuration.migration == .lazy && !isTransformed {
+          throw notLazy(step, "\(change.place): \(change)", entity: change.entity, rows: change.records)
         }
       case .unclear where !step.isCustom:
         throw RoostError(
           .possibleRename, "From \(step.name): \(change)", remedy: change.remedy, entity: change.entity,
-          property: change.property)
-      case .custom where !step.isCustom && step.transforms.isEmpty:
+          property: change.property, rows: change.records)
+      case .custom where !step.isCustom && !isTransformed:
+        // A new uniqueness rule that a transform of its model serves is looked at when that has run.
+        if transformed.contains(change.entity), change.property == nil { continue }
         throw RoostError(
           .needsCustomStage, "From \(step.name): \(change)", remedy: change.remedy, entity: change.entity,
-          property: change.property)
+          property: change.property, rows: change.records)
       case .custom, .unclear: break
       }
     }
@@ -70,14 +84,16 @@ struct Migrator {
       throw RoostError(
         .dataLoss, "From \(step.name): \(loss), and its values would be lost",
         remedy: "add a migration plan that leads from the old version to the new one", entity: loss.entity,
-        property: loss.property)
+        property: loss.property, rows: loss.records)
     }
   }
 
-  private func notLazy(_ step: MigrationStep, _ reason: String, rows: Int?) -> RoostError {
+  private func notLazy(
+    _ step: MigrationStep, _ reason: String, entity: String? = nil, rows: Int?
+  ) -> RoostError {
     RoostError(
       .stageNotLazy, "The step from \(step.name) can't be done as records are read: \(reason)",
-      remedy: "open the store with migration .automatic or .eager", rows: rows)
+      remedy: "open the store with migration .automatic or .eager", entity: entity, rows: rows)
   }
 
   // MARK: - Steps
@@ -116,21 +132,49 @@ struct Migrator {
       try self.difference(step) { try transaction.recordCount($0) }
     }
     try check(step, difference)
-    try transaction.write { transaction in
-      let names = stored.entities.map(\.shape.name)
-      let counts = Dictionary(
-        try names.map { ($0, try transaction.recordCount($0)) }, uniquingKeysWith: { first, _ in first })
-      stored = try SchemaStore.adopt(step.to.description, over: stored, in: &transaction) { counts[$0] ?? 0 }
-      var tables = TableChanges(before, step.to, file)
-      try tables.apply(&stored, difference, &transaction)
-      try RecordTransforms(step, before, file).apply(&stored, &transaction)
+    losses += difference.losses
+    let waiting = try transaction.write { transaction in
+      try adopt(step, before, file, &transaction)
     }
     file.didChangeSchema(generation: stored.generation, digest: stored.current.digest)
     // A closure may supply what the step itself can't.
-    if did == nil { try verify(step, difference, transaction, file) }
-    if let did {
-      try run(did, step.to, transaction, file)
-      try verify(step, difference, transaction, file)
+    if let did { try run(did, step.to, transaction, file) }
+    let suspects = difference.changes.filter { change in
+      change.effect >= .scan && change.property != nil
+        && !(waiting.contains(change.entity) && change.isLeftToTransforms)
+    }
+    try verify(step, suspects, transaction, file)
+  }
+
+  /// Makes the step's schema the store's.
+  ///
+  /// - Returns: the entities whose records wait for their transforms until they are read.
+  private mutating func adopt(
+    _ step: MigrationStep, _ before: StoredSchema, _ file: OpenFile, _ transaction: inout WriteTransaction
+  ) throws -> Set<String> {
+    var counts: [String: Int] = [:]
+    for entity in before.entities {
+      counts[entity.shape.name] = try transaction.recordCount(entity.shape.name)
+    }
+    let all = Set(step.transforms.map(\.entity))
+    let waiting = Set(
+      step.transforms.filter { step.canWait($0) && waits(counts[$0.old._$entityName] ?? 0) }.map(\.entity))
+    stored = try SchemaStore.adopt(
+      step.to.description, over: before, transformed: waiting, in: &transaction
+    ) { counts[$0] ?? 0 }
+    var tables = TableChanges(before, step.to, route, file, transformed: all)
+    try tables.apply(&stored, buildingLater: all, &transaction)
+    try RecordTransforms(step, before, route, file).apply(
+      all.subtracting(waiting), &stored, &transaction)
+    return waiting
+  }
+
+  /// Whether so many records are left to be transformed when they are read.
+  private func waits(_ records: Int) -> Bool {
+    switch configuration.migration {
+    case .lazy: true
+    case .automatic: records > Self.smallStore
+    case .eager: false
     }
   }
 
@@ -143,7 +187,7 @@ struct Migrator {
       ModelStore(
         file, configuration, schema: version.schema, migrationPlan: nil,
         bindings: try ModelBindings(
-          BoundModel.all(of: version, stored), storeIdentifier: file.identifier,
+          BoundModel.all(of: version, stored, route), storeIdentifier: file.identifier,
           table: { try transaction.tableIfPresent($0) }),
         countersTable: try transaction.tableIfPresent(TableNames.counters))
     }
@@ -158,14 +202,13 @@ struct Migrator {
 
   /// Looks at the records that may not fit the new schema.
   private func verify(
-    _ step: MigrationStep, _ difference: SchemaDifference, _ transaction: MigrationTransaction,
+    _ step: MigrationStep, _ suspects: [SchemaDifference.Change], _ transaction: MigrationTransaction,
     _ file: OpenFile
   ) throws {
-    let suspects = difference.changes.filter { $0.effect >= .scan && $0.property != nil }
     guard !suspects.isEmpty else { return }
     try transaction.write { transaction in
       let bindings = try ModelBindings(
-        BoundModel.all(of: step.to, stored), storeIdentifier: file.identifier,
+        BoundModel.all(of: step.to, stored, route), storeIdentifier: file.identifier,
         table: { try transaction.tableIfPresent($0) })
       for entity in bindings.entities {
         let properties = suspects.filter { $0.entity == entity.name }.compactMap(\.property)
@@ -177,26 +220,17 @@ struct Migrator {
   // MARK: - Records
 
   private mutating func sweepIfWanted() throws {
-    guard !stored.outdated.isEmpty || !stored.buildingIndexes.isEmpty, let target = route.versions.last else {
-      return
-    }
+    guard let target = route.versions.last else { return }
+    let work = try engine.read { try SweepWork(stored, $0) }
+    if work.isEmpty { return }
     switch configuration.migration {
     case .lazy: return
-    case .automatic:
-      let count = try engine.read { transaction in
-        try stored.entities.reduce(0) { sum, entity in
-          let isBuilding = entity.shape.allIndexes.contains {
-            stored.buildingIndexes.contains(TableNames.index($0, of: entity.shape.name))
-          }
-          let outdated = stored.shapes(of: entity.shape.name).reduce(0) { $0 + (stored.outdated[$1.id] ?? 0) }
-          return try sum + (isBuilding ? transaction.recordCount(entity.shape.name) : outdated)
-        }
-      }
-      guard count <= Self.smallStore else { return }
+    case .automatic: guard work.records <= Self.smallStore else { return }
     case .eager: break
     }
-    var sweep = Sweep(engine, target, stored)
+    var sweep = Sweep(engine, target, route, stored)
     try sweep.run()
     stored = sweep.stored
+    rewritten = sweep.rewritten
   }
 }

@@ -17,12 +17,13 @@ struct RecordScan {
     var numbers: [UInt64] = []
     let shapes = entity.description.shape.properties
     try transaction.forEach(in: records, .all, reversed: false) { key, record in
-      guard let number = RecordKey.number(key), let view = entity.view(record) else { return true }
-      for index in properties where shapes.indices.contains(index) {
-        guard let reason = view.problem(index, shapes[index]) else { continue }
-        if found == nil { found = (shapes[index].name, reason) }
-        numbers.append(number)
-        break
+      guard let number = RecordKey.number(key) else { return true }
+      entity.withView(record) { view in
+        for index in properties where shapes.indices.contains(index) {
+          guard let reason = view.problem(index, shapes[index]) else { continue }
+          if found == nil { found = (shapes[index].name, reason) }
+          return numbers.append(number)
+        }
       }
       return true
     }

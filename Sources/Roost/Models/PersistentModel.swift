@@ -23,6 +23,10 @@ public protocol PersistentModel: AnyObject, Observable, Hashable, Identifiable, 
   /// The entity's name in the store: the class's name without what it is nested in.
   static var _$entityName: String { get }
 
+  /// The name the entity had in the previous version of the schema, if it was renamed; its own name says
+  /// that the model is new.
+  static var _$originalName: String? { get }
+
   /// The model class this one inherits from.
   static var _$superentity: (any PersistentModel.Type)? { get }
 
@@ -30,6 +34,8 @@ public protocol PersistentModel: AnyObject, Observable, Hashable, Identifiable, 
 }
 
 extension PersistentModel {
+  public static var _$originalName: String? { nil }
+
   /// The object's identifier. It is temporary until the object is inserted into a context and never
   /// changes after that.
   public var persistentModelID: PersistentIdentifier {

@@ -73,6 +73,12 @@ package final class RecordProjection: Sendable {
       && layout.fields.count { $0 != nil } == own.fields.count { $0 != nil }
   }
 
+  /// Whether the stored records hold the number of one object for this property.
+  func holdsTarget(_ index: Int) -> Bool {
+    index >= 0 && index < sourceCount && sources[index].place == .fixed
+      && sources[index].type == .identifier
+  }
+
   deinit {
     sources.deallocate()
     defaults.deallocate()

@@ -124,13 +124,12 @@ extension RecordView {
   /// list them: the relationship's link table does.
   package func targets(_ index: Int) -> [UInt64]? {
     let field = field(index)
-    switch field.type {
-    // Written when the relationship was to one object.
-    case .identifier where index < sourceCount && sources[index].place == .fixed:
-      return field.load(UInt64.self).map { [$0] } ?? []
-    case .identifiers: return FieldValue.identifiers(field)
-    default: return nil
-    }
+    return field.type == .identifiers ? FieldValue.identifiers(field) : nil
+  }
+
+  /// The number of the record that the relationship, to-one when this record was written, refers to.
+  func formerTarget(_ index: Int) -> UInt64? {
+    projection.holdsTarget(index) ? field(index).load(UInt64.self) : nil
   }
 
   /// A string property's UTF-8, if all of it is ASCII: then bytes compare as Swift's strings do.

@@ -109,6 +109,8 @@ extension RoostError.Code {
   public static let invalidPlan = Self(rawValue: "invalidPlan")
   /// A stage can't be done as records are read.
   public static let stageNotLazy = Self(rawValue: "stageNotLazy")
+  /// Records wait for a transform that the program's plan has no longer.
+  public static let stageMissing = Self(rawValue: "stageMissing")
   /// A property or model went and one like it came: it may have been renamed.
   public static let possibleRename = Self(rawValue: "possibleRename")
   /// The change would drop values, and no plan says that it may.

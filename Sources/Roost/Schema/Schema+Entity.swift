@@ -4,6 +4,9 @@ extension Schema {
     // Changed while its schema is made, and not after.
 
     public let name: String
+    /// The name that `@Model(originalName:)` says the entity had in the previous version of the schema; its own
+    /// name says that it is new.
+    public internal(set) var originalName: String?
     /// Inherited properties first, then in the order of declaration.
     public internal(set) var properties: [any SchemaProperty]
     public internal(set) var superentityName: String?
@@ -60,7 +63,7 @@ extension Schema {
     // MARK: Codable
 
     private enum CodingKeys: String, CodingKey {
-      case name, properties, superentityName, inheritedCount, uniquenessConstraints, indices
+      case name, originalName, properties, superentityName, inheritedCount, uniquenessConstraints, indices
     }
 
     /// A property of either kind, as it is encoded.
@@ -72,6 +75,7 @@ extension Schema {
     public init(from decoder: any Decoder) throws {
       let container = try decoder.container(keyedBy: CodingKeys.self)
       name = try container.decode(String.self, forKey: .name)
+      originalName = try container.decodeIfPresent(String.self, forKey: .originalName)
       let list = try container.decode([AnyProperty].self, forKey: .properties)
       properties = list.compactMap { $0.attribute ?? $0.relationship }
       superentityName = try container.decodeIfPresent(String.self, forKey: .superentityName)
@@ -90,6 +94,7 @@ extension Schema {
         AnyProperty(attribute: $0 as? Attribute, relationship: $0 as? Relationship)
       }
       try container.encode(name, forKey: .name)
+      try container.encodeIfPresent(originalName, forKey: .originalName)
       try container.encode(list, forKey: .properties)
       try container.encodeIfPresent(superentityName, forKey: .superentityName)
       try container.encode(inheritedCount, forKey: .inheritedCount)
@@ -119,11 +124,12 @@ extension Schema.Entity {
   package var description: EntityDescription {
     guard let type else {
       return EntityDescription(
-        shape, originalNames: properties.map { $0.originalName == $0.name ? nil : $0.originalName })
+        shape, originalName: originalName,
+        originalNames: properties.map { $0.originalName == $0.name ? nil : $0.originalName })
     }
     let models = type._$properties
     return EntityDescription(
-      shape, originalNames: models.map(\.metadata.originalName),
+      shape, originalName: originalName, originalNames: models.map(\.metadata.originalName),
       initialized: Set(models.filter { $0.encodeDefault != nil }.map(\.name)), type: type)
   }
 }

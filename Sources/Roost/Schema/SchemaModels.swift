@@ -41,6 +41,7 @@ struct SchemaModels {
     let entity = Schema.Entity(type._$entityName)
     let properties = type._$properties
     entity.type = type
+    entity.originalName = type._$originalName
     entity.superentityName = type._$superentity?._$entityName
     entity.inheritedCount = type._$superentity?._$properties.count ?? 0
     entity.properties = properties.map { Self.property($0) }

@@ -35,9 +35,12 @@ import Testing
         "EntityDescription", "FrozenDefaults", "PropertyMatch", "PropertyShape", "RecordTransform", "StoredEntityShape",
       ],
       "Schema": ["ModelContext", "Relationship", "Change"],
-      // Opening a container may migrate; a container has contexts.
-      "Container": ["ContextCore", "MigrationRoute", "Migrator", "ModelContext", "ModelVersion"],
-      "Context": ["FetchDescriptor", "MigrationTransaction"],
+      // Opening a container may migrate; a container has contexts; what is bound may be halfway through a migration.
+      "Container": [
+        "ContextCore", "LinkOrder", "MigrationReport", "MigrationRoute", "Migrator", "ModelContext", "ModelVersion",
+        "ReadOnlyAdoption", "RecordUpgrade", "UnbuiltLinks",
+      ],
+      "Context": ["FetchDescriptor", "FormerTargets", "LinkBuilder", "MigrationTransaction"],
     ])
 
   private static let keywords: Set<String> = ["class", "struct", "enum", "protocol", "actor", "typealias"]

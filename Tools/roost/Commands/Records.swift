@@ -9,9 +9,10 @@ extension Command {
     options: [.json],
     details: """
       Each record is printed in the shape that it was written in: one of an older version has the
-      properties of that version, and its shape's number behind it.
+      properties of that version, and its shape's number behind it. "Waits" there means that only
+      the program can make it a record of the current version.
       A relationship is the identifiers of the records it leads to.
-      JSON: a list of {"id", "shape", "current", "values"}. Bytes are {"hex": "..."}, dates are
+      JSON: a list of {"id", "shape", "current", "waits", "values"}. Bytes are {"hex": "..."}, dates are
       ISO 8601, decimals are strings; a value that can't be read is {"damaged": "..."}.
       """,
     run: showRecords)
@@ -33,11 +34,13 @@ extension Command {
 private struct RecordLister {
   private let entity: StoredEntityShape
   private let readers: [UInt32: RecordDump]
+  private let shapes: [StoredEntityShape]
   private let toMany: [PropertyShape]
 
   init(_ models: ModelStore, _ entity: StoredEntityShape) {
     self.entity = entity
     let shapes = models.schema.shapes(of: entity.shape.name)
+    self.shapes = shapes
     readers = Dictionary(shapes.map { ($0.id, RecordDump($0)) }, uniquingKeysWith: { first, _ in first })
     toMany = entity.shape.properties.filter { $0.kind == .toMany }
   }
@@ -48,7 +51,8 @@ private struct RecordLister {
       for (index, (name, value)) in record.values.enumerated() {
         try output.write("\(index == 0 ? "" : ", ")\(name): \(JSONWriter.text(of: value))")
       }
-      try output.write(record.shape == entity.id ? "\n" : "  (shape \(record.shape))\n")
+      let remark = waits(record.shape) ? "shape \(record.shape), waits for a transform" : "shape \(record.shape)"
+      try output.write(record.shape == entity.id ? "\n" : "  (\(remark))\n")
     }
   }
 
@@ -60,6 +64,7 @@ private struct RecordLister {
       try json.name("id").value(record.id)
       try json.name("shape").value(record.shape)
       try json.name("current").value(record.shape == entity.id)
+      try json.name("waits").value(waits(record.shape))
       try json.name("values").beginObject()
       for (name, value) in record.values { try json.name(name).value(value) }
       try json.end()
@@ -78,11 +83,19 @@ private struct RecordLister {
       let id = key.reduce(0) { $0 << 8 | UInt64($1) }
       let (shape, fields) = record.withUnsafeBytes { read($0) }
       var values = fields ?? [("record", .damaged(record))]
+      let stored = shapes.first { $0.id == shape }?.shape.properties ?? []
       for property in toMany {
+        // A relationship that was to one object is among the record's fields.
+        if stored.contains(where: { $0.lineage == property.lineage && $0.kind == .toOne }) { continue }
         values.append((property.name, .identifiers(try members(of: key, property, transaction))))
       }
       try body((id, shape, values))
     }
+  }
+
+  /// Whether only the program's code makes records of this shape current ones.
+  private func waits(_ shape: UInt32) -> Bool {
+    shapes.contains { $0.id > shape && $0.shape.isTransformed }
   }
 
   private func read(_ record: UnsafeRawBufferPointer) -> (UInt32, [(name: String, value: FieldValue)]?) {

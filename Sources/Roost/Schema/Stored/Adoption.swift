@@ -3,15 +3,20 @@ struct Adoption {
   private let description: SchemaDescription
   private(set) var schema: StoredSchema
   private(set) var newShapes: [StoredEntityShape] = []
+  /// By the entities' new names.
   private let previous: [String: StoredEntityShape]
+  private let transformed: Set<String>
 
-  init(_ description: SchemaDescription, over stored: StoredSchema?) {
+  /// - Parameter transformed: the entities, by their new names, whose older records only a transform makes
+  ///   current ones.
+  init(_ description: SchemaDescription, over stored: StoredSchema?, transformed: Set<String> = []) {
     self.description = description
+    self.transformed = transformed
     let number = (stored?.versions.map(\.number).max() ?? 0) &+ 1
     let version = StoredSchema.Version(
       number: number, label: description.label, digest: description.digest, shapes: [])
-    previous = Dictionary(
-      (stored?.entities ?? []).map { ($0.shape.name, $0) }, uniquingKeysWith: { first, _ in first })
+    let match = EntityMatch(from: (stored?.entities ?? []).map(\.shape.name), to: description.entities)
+    previous = match.stored.compactMapValues { stored?.entity($0) }
     schema = StoredSchema(
       generation: (stored?.generation ?? 0) &+ 1, current: version, versions: stored?.versions ?? [],
       shapes: stored?.shapes ?? [:], outdated: stored?.outdated ?? [:],
@@ -22,12 +27,11 @@ struct Adoption {
   mutating func settleEntities() throws(RoostError) {
     var numbers: [UInt32] = []
     for entity in description.entities {
-      if let current = previous[entity.name], current.shape.identityBytes == entity.shape.identityBytes {
+      if let current = previous[entity.name], current.shape.identityBytes == entity.shape.identityBytes,
+        !transformed.contains(entity.name)
+      {
         numbers.append(current.id)
         continue
-      }
-      if previous[entity.name] == nil {
-        for older in schema.shapes(of: entity.name) { schema.outdated[older.id] = nil }
       }
       let number = (schema.shapes.keys.max() ?? 0) + 1
       guard number <= RecordHeader.maximumShape else {
@@ -35,7 +39,9 @@ struct Adoption {
           .invalidSchema, "The store has had as many shapes of entities as it can",
           remedy: "copy it into a new store")
       }
-      let shape = StoredEntityShape(id: number, shape: try settled(entity))
+      var shape = StoredEntityShape(id: number, shape: try settled(entity))
+      shape.shape.lineage = previous[entity.name]?.lineage ?? 0
+      shape.shape.isTransformed = transformed.contains(entity.name)
       schema.shapes[number] = shape
       newShapes.append(shape)
       numbers.append(number)
@@ -92,10 +98,14 @@ struct Adoption {
   /// Counts the records that aren't of current shapes once the schema is adopted.
   mutating func countOutdated(_ stored: StoredSchema, _ records: (String) throws -> Int) throws {
     let current = Set(schema.current.shapes)
-    for entity in stored.entities where !current.contains(entity.id) {
-      let older = stored.shapes(of: entity.shape.name).reduce(0) { $0 + (stored.outdated[$1.id] ?? 0) }
-      let count = try records(entity.shape.name) - older
+    let lineages = Set(schema.entities.map(\.lineage))
+    for entity in stored.entities where !current.contains(entity.id) && lineages.contains(entity.lineage) {
+      let count = try records(entity.shape.name) - stored.outdatedCount(of: entity.shape.name)
       if count > 0 { schema.outdated[entity.id] = count }
+    }
+    // What is left of entities that are gone goes with their tables.
+    schema.outdated = schema.outdated.filter { shape, _ in
+      schema.shapes[shape].map { lineages.contains($0.lineage) } ?? false
     }
   }
 }

@@ -5,9 +5,15 @@ struct EntityComparison {
   private let old: EntityShape
   private let entity: EntityDescription
   private let count: Int
+  /// Whether a property of another entity was there before.
+  private let wasThere: (_ inverse: String, _ destination: String) -> Bool
   private(set) var changes: [Change] = []
 
-  init(_ old: EntityShape, _ entity: EntityDescription, count: Int) {
+  init(
+    _ old: EntityShape, _ entity: EntityDescription, count: Int,
+    wasThere: @escaping (_ inverse: String, _ destination: String) -> Bool
+  ) {
+    self.wasThere = wasThere
     self.old = old
     self.entity = entity
     self.count = count
@@ -21,7 +27,8 @@ struct EntityComparison {
     losesData: Bool = false,
     remedy: String = ""
   ) {
-    changes.append(Change(entity.name, property, kind, effect, losesData: losesData, remedy: remedy))
+    changes.append(
+      Change(entity.name, property, kind, effect, losesData: losesData, records: count, remedy: remedy))
   }
 
   // MARK: Properties
@@ -61,6 +68,12 @@ struct EntityComparison {
     let hasValue =
       property.isOptional || property.kind == .toMany || property.isEphemeral
       || entity.initialized.contains(property.name)
+    if property.kind == .toOne, let relationship = property.relationship, let inverse = relationship.inverse,
+      wasThere(inverse, relationship.destination)
+    {
+      // Whom each record refers to is known by the other side alone.
+      return add(property.name, .inverseAdded, .scan)
+    }
     guard !hasValue else { return add(property.name, .propertyAdded) }
     add(
       property.name, .propertyAdded, .custom,
@@ -76,7 +89,7 @@ struct EntityComparison {
         Self.effect(from: before.type, to: after.type),
         remedy: "add a custom stage that makes the new values of the old ones")
     }
-    if before.kind == .toMany, after.kind == .toMany {
+    if after.kind == .toMany {
       // A to-many relationship has no field that could be nil.
     } else if !before.isOptional && after.isOptional {
       add(after.name, .becameOptional)
@@ -154,10 +167,29 @@ struct EntityComparison {
       }, uniquingKeysWith: { first, _ in first })
     func now(_ lists: [[String]]) -> [[String]] { lists.map { $0.map { renamed[$0] ?? $0 } } }
     let (uniques, indexes) = (now(old.uniques), now(old.indexes))
-    for names in entity.shape.uniques where !uniques.contains(names) { addUnique(names) }
+    for names in entity.shape.uniques {
+      if !uniques.contains(names) {
+        addUnique(names)
+      } else if names.contains(where: changesValues) {
+        add(
+          nil, .uniqueAdded(names), .scan, remedy: "remove duplicates in a custom stage's willMigrate")
+      }
+    }
     for names in uniques where !entity.shape.uniques.contains(names) { add(nil, .uniqueRemoved(names)) }
     for names in entity.shape.indexes where !indexes.contains(names) { add(nil, .indexAdded(names)) }
     for names in indexes where !entity.shape.indexes.contains(names) { add(nil, .indexRemoved(names)) }
+  }
+
+  /// Whether the property's values may have other index keys than before.
+  private func changesValues(_ name: String) -> Bool {
+    changes.contains { change in
+      guard change.property == name else { return false }
+      switch change.kind {
+      case .becameRequired: return true
+      case .typeChanged(let from, let to): return from.keyForm != to.keyForm
+      default: return false
+      }
+    }
   }
 
   private mutating func addUnique(_ names: [String]) {

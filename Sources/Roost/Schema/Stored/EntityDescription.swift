@@ -1,6 +1,9 @@
 /// An entity of the program: the shape that it has now, and what only the program knows.
 package final class EntityDescription: Sendable {
   package let shape: EntityShape
+  /// The name given as the one the entity had before. An entity that is given its own name is a new one,
+  /// whatever it looks like.
+  package let originalName: String?
   /// By property index: the name given as the one the property had before. A property that is given its own
   /// name is a new one, whatever it looks like.
   package let originalNames: [String?]
@@ -14,10 +17,11 @@ package final class EntityDescription: Sendable {
   package let snapshotLayout: RecordLayout
 
   package init(
-    _ shape: EntityShape, originalNames: [String?] = [], initialized: Set<String> = [],
+    _ shape: EntityShape, originalName: String? = nil, originalNames: [String?] = [], initialized: Set<String> = [],
     type: (any PersistentModel.Type)? = nil
   ) {
     self.shape = shape
+    self.originalName = originalName
     self.type = type
     self.initialized = initialized
     self.originalNames = shape.properties.indices.map { $0 < originalNames.count ? originalNames[$0] : nil }

@@ -8,6 +8,8 @@ extension EntityShape {
     if let parent { entries["parent"] = .string(parent) }
     if !uniques.isEmpty { entries["uniques"] = Self.coded(uniques) }
     if !indexes.isEmpty { entries["indexes"] = Self.coded(indexes) }
+    if lineage != 0 { entries["lineage"] = .integer(Int64(lineage)) }
+    if isTransformed { entries["transformed"] = .bool(true) }
     return .map(entries)
   }
 
@@ -20,6 +22,8 @@ extension EntityShape {
     let indexes = coded["indexes"].map(Self.names) ?? []
     guard let uniques, let indexes else { return nil }
     self.init(name, parent: coded["parent"]?.string, properties, uniques: uniques, indexes: indexes)
+    lineage = coded["lineage"]?.integer() ?? 0
+    isTransformed = coded["transformed"]?.bool ?? false
   }
 
   private static func coded(_ lists: [[String]]) -> CodedValue {

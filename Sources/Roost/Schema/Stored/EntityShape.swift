@@ -10,6 +10,12 @@ package struct EntityShape: Sendable, Hashable {
   package var uniques: [[String]]
   /// Names of properties that have an index together.
   package var indexes: [[String]]
+  /// What the entity is across its names and shapes: the number of the first shape it had; 0 in that shape
+  /// itself, and outside a store. No part of the shape's identity.
+  package var lineage: UInt32 = 0
+  /// Records of the entity's older shapes can be read as this one only by the program's code: a stage's
+  /// transform. No part of the shape's identity.
+  package var isTransformed = false
 
   package init(
     _ name: String, parent: String? = nil, _ properties: [PropertyShape], uniques: [[String]] = [],
@@ -26,10 +32,28 @@ package struct EntityShape: Sendable, Hashable {
     properties.first { $0.name == name }
   }
 
+  /// The shape as it would be had entities other names.
+  package func renamed(_ names: [String: String]) -> EntityShape {
+    if names.isEmpty { return self }
+    var shape = self
+    shape.name = names[name] ?? name
+    shape.parent = parent.map { names[$0] ?? $0 }
+    for index in properties.indices {
+      guard let destination = properties[index].relationship?.destination, let name = names[destination] else {
+        continue
+      }
+      shape.properties[index].relationship?.destination = name
+      shape.properties[index].typeName = name
+    }
+    return shape
+  }
+
   /// The shape's identity: two entities are of one shape when these bytes are equal.
   package var identityBytes: [UInt8] {
     var shape = self
     shape.properties = properties.map(\.identity)
+    shape.lineage = 0
+    shape.isTransformed = false
     return shape.coded.bytes
   }
 
@@ -47,4 +71,7 @@ package struct StoredEntityShape: Sendable, Hashable {
     self.id = id
     self.shape = shape
   }
+
+  /// The number of the first shape that the entity had.
+  package var lineage: UInt32 { shape.lineage == 0 ? id : shape.lineage }
 }

@@ -19,6 +19,8 @@ package struct SchemaDifference: Sendable {
     package enum Kind: Sendable, Equatable {
       case entityAdded
       case entityRemoved
+      case entityRenamed(from: String)
+      case possibleEntityRename(from: String)
       case parentChanged(from: String?, to: String?)
       case propertyAdded
       case propertyRemoved
@@ -29,6 +31,7 @@ package struct SchemaDifference: Sendable {
       case typeChanged(from: FieldType, to: FieldType)
       case kindChanged(from: PropertyShape.Kind, to: PropertyShape.Kind)
       case destinationChanged(from: String, to: String)
+      case inverseAdded
       case rulesChanged
       case uniqueAdded([String])
       case uniqueRemoved([String])
@@ -42,18 +45,21 @@ package struct SchemaDifference: Sendable {
     package let effect: Effect
     /// Whether stored values go.
     package let losesData: Bool
+    /// How many records the entity has.
+    package let records: Int
     /// What has to be done when the effect isn't `lazy`.
     package let remedy: String
 
     init(
       _ entity: String, _ property: String?, _ kind: Kind, _ effect: Effect = .lazy, losesData: Bool = false,
-      remedy: String = ""
+      records: Int, remedy: String = ""
     ) {
       self.entity = entity
       self.property = property
       self.kind = kind
       self.effect = effect
       self.losesData = losesData
+      self.records = records
       self.remedy = remedy
     }
   }
@@ -66,22 +72,41 @@ package struct SchemaDifference: Sendable {
   package init(
     from stored: [EntityShape], to description: SchemaDescription, records: (_ entity: String) throws -> Int
   ) rethrows {
-    let before = Dictionary(stored.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    let match = EntityMatch(from: stored.map(\.name), to: description.entities)
+    let before = Dictionary(
+      stored.map { ($0.name, $0.renamed(match.names)) }, uniquingKeysWith: { first, _ in first })
+    var removed = try match.removed.map { (name: $0, records: try records($0)) }
     var changes: [Change] = []
     for entity in description.entities {
-      guard let old = before[entity.name] else {
-        changes.append(Change(entity.name, nil, .entityAdded))
+      guard let name = match.stored[entity.name], let old = before[name] else {
+        let isSaidNew = entity.originalName == entity.name
+        let twin = removed.firstIndex { $0.records > 0 && before[$0.name]?.looksLike(entity.shape) ?? false }
+        if let twin, !isSaidNew {
+          changes.append(.possibleRename(of: entity.name, from: removed.remove(at: twin)))
+        } else {
+          changes.append(Change(entity.name, nil, .entityAdded, records: 0))
+        }
         continue
       }
+      let count = try records(name)
+      if name != entity.name {
+        changes.append(Change(entity.name, nil, .entityRenamed(from: name), records: count))
+      }
       guard old.identityBytes != entity.shape.identityBytes else { continue }
-      let count = try records(entity.name)
-      changes += EntityComparison(old, entity, count: count).changes.map {
+      let comparison = EntityComparison(old, entity, count: count) { inverse, destination in
+        guard let now = description.entities.first(where: { $0.name == destination }),
+          let before = match.stored[destination].flatMap({ before[$0] }),
+          let place = now.shape.properties.firstIndex(where: { $0.name == inverse }),
+          let former = PropertyMatch(from: before, to: now).stored[place]
+        else { return false }
+        return before.properties[former].kind != .attribute
+      }
+      changes += comparison.changes.map {
         count == 0 ? $0.withoutRecords : $0
       }
     }
-    let names = Set(description.entities.map(\.name))
-    for old in stored where !names.contains(old.name) {
-      changes.append(Change(old.name, nil, .entityRemoved, losesData: try records(old.name) > 0))
+    changes += removed.map { name, records in
+      Change(name, nil, .entityRemoved, losesData: records > 0, records: records)
     }
     self.changes = changes
   }
@@ -94,7 +119,58 @@ package struct SchemaDifference: Sendable {
 
 extension SchemaDifference.Change {
   /// The same change to an entity without records.
-  fileprivate var withoutRecords: Self { Self(entity, property, kind, .lazy) }
+  fileprivate var withoutRecords: Self { Self(entity, property, kind, .lazy, records: 0) }
+
+  fileprivate static func possibleRename(of name: String, from old: (name: String, records: Int)) -> Self {
+    Self(
+      name, nil, .possibleEntityRename(from: old.name), .unclear, losesData: true, records: old.records,
+      remedy:
+        "write @Model(originalName: \"\(old.name)\") if it was renamed, or @Model(originalName: \"\(name)\") if it is a new model"
+    )
+  }
+}
+
+extension EntityShape {
+  /// Whether the other entity could be this one under another name: their properties are named alike and
+  /// of the same types.
+  fileprivate func looksLike(_ other: EntityShape) -> Bool {
+    func traits(_ shape: EntityShape) -> Set<[String]> {
+      Set(shape.properties.map { [$0.name, $0.kind.rawValue, $0.type.name] })
+    }
+    return !properties.isEmpty && traits(self) == traits(other)
+  }
+}
+
+/// Which stored entity each of the program's entities continues.
+package struct EntityMatch: Sendable {
+  /// By the program's name: the stored one.
+  package let stored: [String: String]
+  /// New names by old ones, of those that have another name.
+  package let names: [String: String]
+  /// Stored entities that none of the program's continues.
+  package let removed: [String]
+
+  /// An entity continues the one of its own name; else the one of its original name, unless another entity
+  /// has that name now.
+  package init(from stored: [String], to entities: [EntityDescription]) {
+    let own = Set(entities.map(\.name))
+    var matches: [String: String] = [:]
+    var used: Set<String> = []
+    for entity in entities where stored.contains(entity.name) {
+      matches[entity.name] = entity.name
+      used.insert(entity.name)
+    }
+    for entity in entities where matches[entity.name] == nil {
+      guard let original = entity.originalName, !own.contains(original), stored.contains(original),
+        used.insert(original).inserted
+      else { continue }
+      matches[entity.name] = original
+    }
+    self.stored = matches
+    names = Dictionary(
+      matches.filter { $0.key != $0.value }.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
+    removed = stored.filter { !used.contains($0) }
+  }
 }
 
 extension SchemaDifference.Change: CustomStringConvertible {
@@ -102,6 +178,8 @@ extension SchemaDifference.Change: CustomStringConvertible {
     switch kind {
     case .entityAdded: "the model is new"
     case .entityRemoved: "the model is gone"
+    case .entityRenamed(let old): "the model was named \(old)"
+    case .possibleEntityRename(let old): "the model may be the former \(old), of the same form, which is gone"
     case .parentChanged(let old, let new): "the superclass changes from \(old ?? "none") to \(new ?? "none")"
     case .propertyAdded: "the property is new"
     case .propertyRemoved: "the property is gone"
@@ -112,6 +190,7 @@ extension SchemaDifference.Change: CustomStringConvertible {
     case .typeChanged(let old, let new): "the property's type changes from \(old.name) to \(new.name)"
     case .kindChanged(let old, let new): "the property changes from \(old.rawValue) to \(new.rawValue)"
     case .destinationChanged(let old, let new): "the relationship's destination changes from \(old) to \(new)"
+    case .inverseAdded: "the relationship is new and its inverse is not"
     case .rulesChanged: "the property's rules change"
     case .uniqueAdded(let names): "\(names.joined(separator: ", ")) must be unique"
     case .uniqueRemoved(let names): "\(names.joined(separator: ", ")) need not be unique any more"

@@ -27,6 +27,9 @@ package enum SchemaStore {
     return try currentRow(bytes).generation
   }
 
+  /// The generation that the bytes of the row `current` say.
+  static func generation(ofCurrent row: [UInt8]) throws(RoostError) -> UInt64 { try currentRow(row).generation }
+
   fileprivate static func currentRow(_ bytes: [UInt8]) throws(RoostError) -> CurrentRow {
     guard let coded = try? CodedValue(bytes) else {
       throw .schemaDamaged("the current row is no coded value")
@@ -121,7 +124,11 @@ extension SchemaStore {
     }
   }
 
-  /// Notes that an index's table is incomplete, so that fetches pass it over, or that it is complete.
+  /// Notes that the table of an index or of links is incomplete, so that readers don't rely on it, or that it
+  /// is complete.
+  ///
+  /// Whoever has the store open learns by the schema's generation that a table is incomplete. That it is complete
+  /// nobody has to learn: it is still right not to rely on it.
   package static func setBuilding(
     _ isBuilding: Bool, index table: String, _ schema: inout StoredSchema,
     in transaction: inout WriteTransaction
@@ -134,7 +141,7 @@ extension SchemaStore {
       schema.buildingIndexes.remove(table)
       try transaction.delete(SchemaRows.index(table), in: rows)
     }
-    // Other processes learn of it by the generation.
+    guard isBuilding else { return }
     schema.generation &+= 1
     try writeCurrent(schema, rows, in: &transaction)
   }
@@ -158,13 +165,15 @@ extension SchemaStore {
   ///
   /// - Parameters:
   ///   - stored: the schema as it was loaded in this transaction; `nil` for a new store.
+  ///   - transformed: entities whose older records only a stage's transform makes current ones; they get a new
+  ///     shape even if nothing about them changes.
   ///   - records: how many records an entity's table holds; asked for entities of the stored schema.
   /// - Returns: the schema that the store has then.
   package static func adopt(
-    _ description: SchemaDescription, over stored: StoredSchema?, in transaction: inout WriteTransaction,
-    records: (_ entity: String) throws -> Int
+    _ description: SchemaDescription, over stored: StoredSchema?, transformed: Set<String> = [],
+    in transaction: inout WriteTransaction, records: (_ entity: String) throws -> Int
   ) throws -> StoredSchema {
-    var adoption = Adoption(description, over: stored)
+    var adoption = Adoption(description, over: stored, transformed: transformed)
     try adoption.settleEntities()
     if let stored { try adoption.countOutdated(stored, records) }
     let schema = adoption.schema

@@ -35,9 +35,15 @@ package struct StoredSchema: Sendable {
     entities.first { $0.shape.name == name }
   }
 
-  /// Every shape that an entity has had, oldest first.
+  /// Every shape that a current entity has had, under whatever name, oldest first.
   package func shapes(of entity: String) -> [StoredEntityShape] {
-    shapes.values.filter { $0.shape.name == entity }.sorted { $0.id < $1.id }
+    guard let lineage = self.entity(entity)?.lineage else { return [] }
+    return shapes.values.filter { $0.lineage == lineage }.sorted { $0.id < $1.id }
+  }
+
+  /// How many records of a current entity are of older shapes.
+  package func outdatedCount(of entity: String) -> Int {
+    shapes(of: entity).reduce(0) { $0 + (outdated[$1.id] ?? 0) }
   }
 
   /// Whether the store has had a schema of this digest and label, the current one aside.
