@@ -56,37 +56,6 @@ extension POSIXFile {
       throw error.renamed(path: path)
     }
   }
-
-  /// A name in the folder of `path`, under which a file can be made that gets that path when it is whole.
-  ///
-  /// - Throws: `fileExists` when there is something at the path already.
-  package static func temporaryPath(beside path: String) throws(StoreError) -> String {
-    let path = try absolute(path)
-    guard access(path, F_OK) != 0 else { throw exists(path) }
-    return path + ".new-" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
-  }
-
-  /// Gives a whole and durable file its name, which no other has, and makes that durable. The temporary name goes.
-  ///
-  /// - Throws: `fileExists`.
-  package static func publish(_ temporary: String, as path: String) throws(StoreError) {
-    let path = try absolute(path)
-    defer { unlink(temporary) }
-    if link(temporary, path) != 0 {
-      if errno == EEXIST { throw exists(path) }
-      guard errno == EPERM || errno == EOPNOTSUPP || errno == EMLINK || errno == ENOSYS, access(path, F_OK) != 0,
-        systemRename(temporary, path) == 0
-      else { throw .system(errno, "The file can't be given its name", path: path) }
-    }
-    try flushFolder(of: path)
-  }
-
-  /// Removes a file if there is one.
-  package static func remove(_ path: String) { unlink(path) }
-
-  private static func exists(_ path: String) -> StoreError {
-    .system(EEXIST, "There is a file at the path already", path: path)
-  }
 }
 
 // Files that somebody else fills before they get their name.
