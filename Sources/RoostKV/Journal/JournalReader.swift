@@ -14,7 +14,10 @@ struct JournalReader {
   private(set) var nextLSN: UInt64
   private(set) var chain: UInt64
   private(set) var durableLSN: UInt64
-  private var segmentBytes: (index: Int, bytes: [UInt8])?
+  /// The bytes that were read last, of one segment.
+  private var window: (start: UInt64, bytes: [UInt8]) = (0, [])
+  /// Where groups follow one another more is read than is asked for: the more, the more there were.
+  private var readAhead = 4096
   /// Applied groups by their place, with their length.
   private var applied: [UInt64: Int] = [:]
   /// Places of groups that recovery has dropped, once `newestBehindGap` has looked.
@@ -55,7 +58,7 @@ struct JournalReader {
     return unproven
   }
 
-  /// Follows LSN and chain. Takes the journal's length in time, since each group is hashed once.
+  /// Follows LSN and chain. Takes the time of the groups' length.
   private mutating func chainedGroups() throws(StoreError) -> [Found] {
     var groups: [Found] = []
     var lsn = nextLSN, chain = chain
@@ -70,19 +73,27 @@ struct JournalReader {
 
   private mutating func findGroup(_ lsn: UInt64, _ chain: UInt64) throws(StoreError) -> Found? {
     for (segment, offset) in candidates() {
-      let bytes = try self.bytes(of: segment)
-      let start = Int(offset - ring.segments[segment].header.offset)
-      guard start < bytes.count else { continue }
-      let header: GroupHeader? = bytes.withUnsafeBytes { bytes in
-        // The cheap comparisons come first: a hostile ring shall not make us hash it over and over.
-        guard (bytes.field(start + 16) == lsn && bytes.field(start + 32) == chain) || planted(.staleGroupAccepted)
-        else { return nil }
-        let rest = UnsafeRawBufferPointer(rebasing: bytes[start...])
-        return GroupHeader(rest, at: offset, storeSeed: ring.storeSeed)
+      let end = ring.segments[segment].header.end
+      // The cheap comparisons come first: a hostile ring shall not make us read and hash it over and over.
+      let head = try bytes(at: offset, GroupHeader.byteCount, before: end, ahead: 0)
+      let length: UInt32? = head.withUnsafeBytes { head in
+        let isNext = head.field(16) == lsn && head.field(32) == chain
+        return isNext || planted(.staleGroupAccepted) ? head.field(24) : nil
       }
-      if let header { return Found(header: header, segment: segment, offset: offset) }
+      guard let length, let header = try group(at: offset, Int(length), before: end)?.header else { continue }
+      return Found(header: header, segment: segment, offset: offset)
     }
     return nil
+  }
+
+  /// A whole group; `nil` when there is none at the place.
+  private mutating func group(
+    at offset: UInt64, _ length: Int, before end: UInt64
+  ) throws(StoreError) -> (header: GroupHeader, bytes: [UInt8])? {
+    let bytes = Array(try self.bytes(at: offset, length, before: end, ahead: readAhead))
+    readAhead = min(2 * readAhead, 256 << 10)
+    let header = bytes.withUnsafeBytes { GroupHeader($0, at: offset, storeSeed: ring.storeSeed) }
+    return header.map { ($0, bytes) }
   }
 
   private func candidates() -> [(segment: Int, offset: UInt64)] {
@@ -95,22 +106,29 @@ struct JournalReader {
     return places
   }
 
-  /// Segments are read whole; the last one is kept, since groups follow one another.
-  private mutating func bytes(of segment: Int) throws(StoreError) -> [UInt8] {
-    if let segmentBytes, segmentBytes.index == segment { return segmentBytes.bytes }
-    let header = ring.segments[segment].header
-    let bytes = try ring.file.readBytes(Int(header.length), at: header.offset)
-    segmentBytes = (segment, bytes)
-    return bytes
+  /// `count` bytes at a place of the file, fewer where `end` or the file's end comes before. Reads `ahead` bytes at least
+  /// when it has to read.
+  private mutating func bytes(
+    at offset: UInt64, _ count: Int, before end: UInt64, ahead: Int
+  ) throws(StoreError) -> ArraySlice<UInt8> {
+    guard offset < end else { return [] }
+    let count = Int(min(UInt64(count), end - offset))
+    if offset < window.start || offset + UInt64(count) > window.start + UInt64(window.bytes.count) {
+      let most = Int(min(UInt64(max(count, ahead)), end - offset))
+      window = (offset, try ring.file.readBytes(most, at: offset))
+    }
+    let start = Int(offset - window.start)
+    return window.bytes[start..<min(start + count, window.bytes.count)]
   }
 
+  /// The bytes of a chained group. They are read and hashed once more, as beside a writer their place may have been used
+  /// anew.
   private mutating func bytes(_ found: Found) throws(StoreError) -> [UInt8] {
-    let start = Int(found.offset - ring.segments[found.segment].header.offset)
-    let bytes = try self.bytes(of: found.segment)
-    guard let group = bytes.withUnsafeBytes({ $0.part(start, Int(found.header.length)).map(Array.init) }) else {
-      throw JournalRing.damaged("a group changed while it was read", found.offset, ring.file)
-    }
-    return group
+    let end = ring.segments[found.segment].header.end
+    guard let group = try group(at: found.offset, Int(found.header.length), before: end),
+      group.header.checksum == found.header.checksum
+    else { throw JournalRing.damaged("a group changed while it was read", found.offset, ring.file) }
+    return group.bytes
   }
 
   /// Whether each run that the group names is as it was written. A group whose runs never reached the disk is no group.
@@ -133,7 +151,7 @@ struct JournalReader {
 
   /// Forgets the bytes that were read, for a ring that somebody else writes to.
   mutating func readAnew() {
-    segmentBytes = nil
+    window = (0, [])
     dropped = []
   }
 
@@ -157,8 +175,8 @@ struct JournalReader {
     var hashed: UInt64 = 0
     let budget = 16 * ring.byteCount
     for segment in ring.segments.indices {
-      let bytes = try self.bytes(of: segment)
       let segmentOffset = ring.segments[segment].header.offset
+      let bytes = try ring.file.readBytes(Int(ring.segments[segment].header.length), at: segmentOffset)
       bytes.withUnsafeBytes { bytes in
         var start = Int(SegmentHeader.groupArea)
         while start + GroupHeader.byteCount <= bytes.count {

@@ -81,7 +81,7 @@ extension StoreCore {
     fresh.current = current
     fresh.position = place
     ring = fresh
-    try replayJournal()
+    try replayJournal(looksForGap: false)
     try reclaim()
   }
 

@@ -1,7 +1,9 @@
 /// From the header's state to the last committed one. SPEC.md section 12.
 extension StoreCore {
   /// Applies the journal in memory. [O-3] Nothing is written.
-  func replayJournal() throws(StoreError) {
+  /// - Parameter looksForGap: judges what lies behind the last group, which takes the time of the whole journal. Else it takes
+  ///   that of the groups that have come since the last time.
+  func replayJournal(looksForGap: Bool = true) throws(StoreError) {
     var reader = JournalReader(resuming: self)
     let state = WriteState(replaying: self)
     defer { state.end() }
@@ -13,7 +15,7 @@ extension StoreCore {
       self.journalBytes += UInt64(bytes.count)
     }
     var found = try reader.replay(apply)
-    var behindGap = try reader.newestBehindGap()
+    var behindGap = looksForGap ? try reader.newestBehindGap() : nil
     // Beside a writer, what was missing may have been written between the two looks.
     while isReadOnly, behindGap != nil {
       let before = reader.nextLSN
