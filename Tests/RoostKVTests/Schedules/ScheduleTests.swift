@@ -1,9 +1,12 @@
 import RoostKV
+import Synchronization
 import TestSupport
 import Testing
 
 /// Commit, group flush, checkpoint, reuse of pages and snapshots in every order, up to a number of preemptions.
 @Suite struct ScheduleTests {
+  private struct Problem: Error, CustomStringConvertible { var description: String }
+
   private func expectAllGood(_ scenario: CommitScenario, preemptions: Int, atLeast least: Int) {
     let result = ScheduleSearch(scenario, preemptions: preemptions).run(threads: 2)
     #expect(result.problem == nil)
@@ -29,6 +32,86 @@ import Testing
   @Test("A large transaction between a writer's commits and checkpoints")
   func largeTransaction() {
     expectAllGood(CommitScenario(snapshots: 1, isSecondLarge: true), preemptions: 0, atLeast: 50)
+  }
+
+  @Test("A flush that fails, with a large transaction waiting for the checkpoint that needed it", arguments: 0..<2)
+  func failedFlush(_ flush: Int) {
+    var scenario = CommitScenario(writers: 2, snapshots: 0, isSecondLarge: true)
+    scenario.failingFlush = flush
+    let result = ScheduleSearch(scenario, preemptions: 1, limit: 200).run(threads: 2)
+    #expect(result.problem == nil)
+  }
+
+  /// The pages that such a transaction has written ahead are of the generation that it makes; one that took the snapshot for
+  /// older would write over them.
+  @Test("A snapshot begun at any moment of a commit larger than memory keeps its pages")
+  func snapshotOfSpilledTransaction() {
+    var plan: [Int]? = []
+    var count = 0
+    while let next = plan {
+      let scheduler = Scheduler(plan: next)
+      let problem = Mutex<String?>(nil)
+      scheduler.run {
+        do { try Self.snapshotDuringLargeCommit(scheduler) } catch { problem.withLock { $0 = "\(error)" } }
+      }
+      #expect(problem.withLock { $0 } == nil, "under the plan \(next)")
+      count += 1
+      // The first decision at which the reader wasn't yet let in comes next.
+      let index = next.lastIndex { $0 > 0 } ?? -1
+      plan = index + 1 < scheduler.decisions.count || next.isEmpty ? [Int](repeating: 0, count: index + 1) + [1] : nil
+      if problem.withLock({ $0 }) != nil { return }
+    }
+    #expect(count > 5)
+  }
+
+  private static func snapshotDuringLargeCommit(_ scheduler: Scheduler) throws {
+    var options = StoreOptions()
+    options.pageSize = 4096
+    options.memoryBound = 1 << 20
+    options.addressSpace = 1 << 30
+    let runtime = ScheduledRuntime(scheduler)
+    let disk = SimulatedDisk(SimulatedMedium(DiskImage(try Store.emptyFile(options))))
+    let store = try Store.open(disk, options, runtime: runtime)
+    let keys = (0..<700).map { "key \($0)" }
+    @Sendable func fill(_ number: UInt8) throws -> WriteTransaction {
+      var transaction = try store.beginWrite()
+      let table = try transaction.createTableIfMissing("t")
+      for key in keys { try transaction.put(key, [UInt8](repeating: number, count: 1900), in: table) }
+      return transaction
+    }
+    try fill(0).commit()
+    final class Shared: @unchecked Sendable {
+      var isRewritten = false
+      var problem: String?
+      var isDone = false
+    }
+    let shared = Shared()
+    let monitor = runtime.makeMonitor()
+    let transaction = try fill(1)
+    runtime.start("reader") {
+      do {
+        let snapshot = try store.snapshot()
+        let table = try snapshot.table("t")
+        let first = try snapshot.get(keys[0], in: table)
+        monitor.withLock { while !shared.isRewritten { _ = monitor.wait(until: nil) } }
+        for key in keys where try snapshot.get(key, in: table) != first { shared.problem = "a snapshot changed" }
+      } catch {
+        shared.problem = "\(error)"
+      }
+      monitor.withLock { shared.isDone = true }
+      monitor.wakeAll()
+    }
+    scheduler.explore(true)
+    try transaction.commit()
+    scheduler.explore(false)
+    for number in 2..<5 {
+      try fill(UInt8(number)).commit()
+      try store.checkpoint()
+    }
+    monitor.withLock { shared.isRewritten = true }
+    monitor.wakeAll()
+    monitor.withLock { while !shared.isDone { _ = monitor.wait(until: nil) } }
+    if let problem = shared.problem { throw Problem(description: problem) }
   }
 
   /// The search finds a lost update and a deadlock where there is one.

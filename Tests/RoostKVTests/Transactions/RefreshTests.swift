@@ -81,43 +81,15 @@ import Testing
 }
 
 /// Counts what is read of a file by calls, as opposed to its mapping.
-private final class CountingFile: StorageFile {
+private final class CountingFile: ForwardingFile {
+  let base: any StorageFile
   let bytesRead = Atomic(0)
-  private let file: SimulatedDisk
 
-  init(_ file: SimulatedDisk) { self.file = file }
-
-  var path: String { file.path }
-  var isWritable: Bool { file.isWritable }
+  init(_ base: any StorageFile) { self.base = base }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StoreError) -> Int {
-    let count = try file.read(into: buffer, at: offset)
+    let count = try base.read(into: buffer, at: offset)
     bytesRead.add(count, ordering: .relaxed)
     return count
   }
-
-  func size() throws(StoreError) -> UInt64 { try file.size() }
-  func map(into reservation: Reservation, offset: Int, count: Int) throws(StoreError) {
-    try file.map(into: reservation, offset: offset, count: count)
-  }
-  func populate(offset: UInt64, count: Int) throws(StoreError) { try file.populate(offset: offset, count: count) }
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
-    try file.write(bytes, at: offset)
-  }
-  func writeDurably(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
-    try file.writeDurably(bytes, at: offset)
-  }
-  func startWriteBack(offset: UInt64, count: Int) {}
-  func flush() throws(StoreError) { try file.flush() }
-  func grow(to bytes: UInt64) throws(StoreError) { try file.grow(to: bytes) }
-  func truncate(to bytes: UInt64) throws(StoreError) { try file.truncate(to: bytes) }
-  func checkIdentity() throws(StoreError) { try file.checkIdentity() }
-  func lockForWriting() throws(StoreError) { try file.lockForWriting() }
-  func unlockForWriting() { file.unlockForWriting() }
-  func pin(generation: UInt64) throws(StoreError) { try file.pin(generation: generation) }
-  func unpin(generation: UInt64) { file.unpin(generation: generation) }
-  func isPinnedElsewhere(generations: ClosedRange<UInt64>) throws(StoreError) -> Bool {
-    try file.isPinnedElsewhere(generations: generations)
-  }
-  func close() { file.close() }
 }

@@ -56,70 +56,39 @@ package final class ScheduledMonitor: Monitor, @unchecked Sendable {
 }
 
 /// A file, with another thread free to go on before each change of it.
-package final class ScheduledDisk: StorageFile {
-  private let disk: any StorageFile
+package final class ScheduledDisk: ForwardingFile {
+  package let base: any StorageFile
   private let scheduler: Scheduler
 
   package init(_ disk: any StorageFile, _ scheduler: Scheduler) {
-    self.disk = disk
     self.scheduler = scheduler
-  }
-
-  package var path: String { disk.path }
-  package var isWritable: Bool { disk.isWritable }
-
-  package func size() throws(StoreError) -> UInt64 { try disk.size() }
-
-  package func map(into reservation: Reservation, offset: Int, count: Int) throws(StoreError) {
-    try disk.map(into: reservation, offset: offset, count: count)
-  }
-
-  package func populate(offset: UInt64, count: Int) throws(StoreError) {
-    try disk.populate(offset: offset, count: count)
-  }
-
-  package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StoreError) -> Int {
-    try disk.read(into: buffer, at: offset)
+    base = disk
   }
 
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
     scheduler.point()
-    try disk.write(bytes, at: offset)
+    try base.write(bytes, at: offset)
   }
 
   package func writeDurably(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
     scheduler.point()
-    try disk.writeDurably(bytes, at: offset)
+    try base.writeDurably(bytes, at: offset)
   }
 
-  package func startWriteBack(offset: UInt64, count: Int) {}
+  package func writeDurablyForUpkeep(
+    _ bytes: UnsafeRawBufferPointer, at offset: UInt64
+  ) throws(StoreError) {
+    scheduler.point()
+    try base.writeDurablyForUpkeep(bytes, at: offset)
+  }
 
   package func flush() throws(StoreError) {
     scheduler.point()
-    try disk.flush()
-  }
-
-  package func writeDurablyForUpkeep(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StoreError) {
-    scheduler.point()
-    try disk.writeDurablyForUpkeep(bytes, at: offset)
+    try base.flush()
   }
 
   package func flushForUpkeep() throws(StoreError) {
     scheduler.point()
-    try disk.flushForUpkeep()
+    try base.flushForUpkeep()
   }
-
-  package func grow(to bytes: UInt64) throws(StoreError) { try disk.grow(to: bytes) }
-  package func truncate(to bytes: UInt64) throws(StoreError) { try disk.truncate(to: bytes) }
-  package func checkIdentity() throws(StoreError) { try disk.checkIdentity() }
-  package func lockForWriting() throws(StoreError) { try disk.lockForWriting() }
-  package func unlockForWriting() { disk.unlockForWriting() }
-  package func pin(generation: UInt64) throws(StoreError) { try disk.pin(generation: generation) }
-  package func unpin(generation: UInt64) { disk.unpin(generation: generation) }
-
-  package func isPinnedElsewhere(generations: ClosedRange<UInt64>) throws(StoreError) -> Bool {
-    try disk.isPinnedElsewhere(generations: generations)
-  }
-
-  package func close() { disk.close() }
 }
