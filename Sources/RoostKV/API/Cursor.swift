@@ -113,7 +113,7 @@ public final class Cursor {
     if try refresh(), let place {
       let isFound = try place.withBytes { (key) throws(StoreError) in
         guard try cursor.seek(key) else { return false }
-        return compare(try cursor.key(), key) == 0
+        return KeyBytes.compare(try cursor.key(), key) == 0
       }
       // Nowhere, but with its place kept for `next` and `previous`.
       if !isFound { seenChange &-= 1 }

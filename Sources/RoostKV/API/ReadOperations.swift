@@ -114,8 +114,8 @@ extension KeyRange.Bound {
   func isBelow(_ key: UnsafeRawBufferPointer) -> Bool {
     switch self {
     case .unbounded: true
-    case .included(let bound): bound.withUnsafeBytes { compare($0, key) <= 0 }
-    case .excluded(let bound): bound.withUnsafeBytes { compare($0, key) < 0 }
+    case .included(let bound): bound.withUnsafeBytes { KeyBytes.compare($0, key) <= 0 }
+    case .excluded(let bound): bound.withUnsafeBytes { KeyBytes.compare($0, key) < 0 }
     }
   }
 
@@ -123,17 +123,10 @@ extension KeyRange.Bound {
   func isAbove(_ key: UnsafeRawBufferPointer) -> Bool {
     switch self {
     case .unbounded: true
-    case .included(let bound): bound.withUnsafeBytes { compare($0, key) >= 0 }
-    case .excluded(let bound): bound.withUnsafeBytes { compare($0, key) > 0 }
+    case .included(let bound): bound.withUnsafeBytes { KeyBytes.compare($0, key) >= 0 }
+    case .excluded(let bound): bound.withUnsafeBytes { KeyBytes.compare($0, key) > 0 }
     }
   }
-}
-
-/// Byte order, a prefix first: negative, zero or positive.
-func compare(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
-  let common = min(a.count, b.count)
-  for index in 0..<common where a[index] != b[index] { return Int(a[index]) - Int(b[index]) }
-  return a.count - b.count
 }
 
 extension TreeCursor {
@@ -144,10 +137,7 @@ extension TreeCursor {
     case .included(let key):
       return try key.withBytes { (key) throws(StoreError) in try seek(key) }
     case .excluded(let key):
-      return try key.withBytes { (key) throws(StoreError) in
-        guard try seek(key) else { return false }
-        return compare(try self.key(), key) == 0 ? try next() : true
-      }
+      return try key.withBytes { (key) throws(StoreError) in try seek(behind: key) }
     }
   }
 
@@ -158,10 +148,7 @@ extension TreeCursor {
     case .included(let key):
       return try key.withBytes { (key) throws(StoreError) in try seekBackward(key) }
     case .excluded(let key):
-      return try key.withBytes { (key) throws(StoreError) in
-        guard try seekBackward(key) else { return false }
-        return compare(try self.key(), key) == 0 ? try previous() : true
-      }
+      return try key.withBytes { (key) throws(StoreError) in try seekBackward(before: key) }
     }
   }
 }
@@ -175,7 +162,7 @@ extension StoreCore {
 
   /// An entry's value, wherever it lies.
   @inline(__always)
-  func bytes(of entry: LeafEntry) throws(StoreError) -> UnsafeRawBufferPointer {
+  func bytes(of entry: LeafCell) throws(StoreError) -> UnsafeRawBufferPointer {
     if let run = entry.run { return try memory.value(of: run) }
     return entry.inlineValue
   }
@@ -184,11 +171,9 @@ extension StoreCore {
   func rank(after bound: KeyRange.Bound, isUpper: Bool, in root: TreeRoot) throws(StoreError) -> UInt64 {
     guard let key = bound.key else { return isUpper ? root.count : 0 }
     return try key.withBytes { (key) throws(StoreError) in
-      let rank = try TreeReader.rank(of: key, in: root, memory)
       var countsKey = isUpper
       if case .excluded = bound { countsKey.toggle() }
-      guard countsKey, try TreeReader.find(key, in: root, memory) != nil else { return rank }
-      return rank + 1
+      return try TreeReader.rank(of: key, orEqual: countsKey, in: root, memory)
     }
   }
 }

@@ -152,7 +152,7 @@ extension StoreCheck {
 
   /// - Parameter isStored: the tree is the header's; else the newest version's, where what was checked before is passed over.
   private func checkTree(
-    _ root: TreeRoot, _ table: String?, isStored: Bool, visit: (([UInt8], LeafEntry) -> Void)? = nil
+    _ root: TreeRoot, _ table: String?, isStored: Bool, visit: (([UInt8], LeafCell) -> Void)? = nil
   ) {
     var tree = TreeCheck(core.memory)
     if isStored {

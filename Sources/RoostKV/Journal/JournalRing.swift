@@ -207,17 +207,3 @@ struct JournalRing {
     }
   }
 }
-
-extension StorageFile {
-  /// Up to `count` bytes, fewer at the end of the file.
-  func readBytes(_ count: Int, at offset: UInt64) throws(StoreError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: count)
-    let result: Result<Int, StoreError> = bytes.withUnsafeMutableBytes { buffer in
-      do throws(StoreError) { return .success(try self.read(into: buffer, at: offset)) } catch {
-        return .failure(error)
-      }
-    }
-    bytes.removeLast(count - (try result.get()))
-    return bytes
-  }
-}

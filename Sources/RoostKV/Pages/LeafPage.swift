@@ -1,5 +1,5 @@
-/// One entry of a leaf, in place.
-struct LeafCell {
+/// One entry of a leaf, in place: valid as long as the page is.
+package struct LeafCell {
   /// The key's length behind the page's prefix.
   let keyLength: Int
   /// The key's bytes behind prefix and head: `max(0, keyLength - 8)` of them, then the value.
@@ -19,7 +19,16 @@ struct LeafCell {
   /// Bytes stored for the value.
   @inline(__always)
   var storedLength: Int { valueLength < 0 ? RunDescriptor.size : valueLength }
-  var run: RunDescriptor? { valueLength < 0 ? RunDescriptor(loading: value) : nil }
+
+  /// Where the value lies if not in the leaf.
+  @inline(__always)
+  package var run: RunDescriptor? { valueLength < 0 ? RunDescriptor(loading: value) : nil }
+
+  /// The value if it lies in the leaf, else no bytes.
+  @inline(__always)
+  package var inlineValue: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: value, count: max(0, valueLength))
+  }
 
   /// Bytes of a cell.
   @inline(__always)

@@ -92,6 +92,18 @@ extension StorageFile {
 
   package func flushName() throws(StoreError) {}
 
+  /// Up to `count` bytes, fewer at the end of the file.
+  func readBytes(_ count: Int, at offset: UInt64) throws(StoreError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let result: Result<Int, StoreError> = bytes.withUnsafeMutableBytes { buffer in
+      do throws(StoreError) { return .success(try self.read(into: buffer, at: offset)) } catch {
+        return .failure(error)
+      }
+    }
+    bytes.removeLast(count - (try result.get()))
+    return bytes
+  }
+
   /// Becomes the file's one writer, waiting for at most `timeout`. The system wakes nobody when such a lock gets free, so
   /// it is asked for again and again, at first often.
   ///

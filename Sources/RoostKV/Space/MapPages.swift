@@ -28,10 +28,9 @@ final class FileMapPageReader: MapPageReader {
       .pageDamaged, "a page of the free map isn't what was written", remedy: damageRemedy, path: file.path,
       page: number)
     guard number >= geometry.firstPage, number < 1 << 48 else { throw damaged }
-    var page = [UInt8](repeating: 0, count: geometry.pageSize)
-    let read = try readInto(&page, geometry.offset(number))
+    let page = try file.readBytes(geometry.pageSize, at: geometry.offset(number))
     let isIntact = page.withUnsafeBytes { bytes in
-      read == page.count
+      bytes.count == geometry.pageSize
         && bytes.field(0) == XXH3.hash(UnsafeRawBufferPointer(rebasing: bytes[8...]), seed: storeSeed &+ number)
         && bytes.field(8) == number | UInt64(twin.attempt) << 48
         && bytes.field(16) == twin.generation && bytes.field(20) == kind.rawValue
@@ -39,15 +38,6 @@ final class FileMapPageReader: MapPageReader {
     }
     guard isIntact else { throw damaged }
     return page
-  }
-
-  private func readInto(_ page: inout [UInt8], _ offset: UInt64) throws(StoreError) -> Int {
-    let result: Result<Int, StoreError> = page.withUnsafeMutableBytes { buffer in
-      do throws(StoreError) { return .success(try file.read(into: buffer, at: offset)) } catch {
-        return .failure(error)
-      }
-    }
-    return try result.get()
   }
 }
 

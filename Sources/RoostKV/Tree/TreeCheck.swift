@@ -30,7 +30,7 @@ package struct TreeCheck {
   /// use, within the file). The run itself isn't read.
   package var claimRun: (RunDescriptor, PageNumber) -> Bool = { _, _ in true }
   /// Called with each entry of the leaves that can be read.
-  package var visit: (_ key: [UInt8], _ value: LeafEntry) -> Void = { _, _ in }
+  package var visit: (_ key: [UInt8], _ value: LeafCell) -> Void = { _, _ in }
 
   package private(set) var problems: [TreeProblem] = []
   /// Entries seen.
@@ -169,7 +169,7 @@ extension TreeCheck {
       } else if !limits.fitsInline(key: key.count, value: cell.valueLength) {
         report(.fill, number, "has a value that belongs in a run at \(index)")
       }
-      visit(key, LeafEntry(cell))
+      visit(key, cell)
     }
     entries += UInt64(count)
     checkSpace(leaf.bytes, number, cells, arrays: LeafPage.entryOverhead * count, level: 0)

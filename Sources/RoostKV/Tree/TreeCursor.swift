@@ -73,15 +73,6 @@ extension TreeCursor {
     return try settle(atOrBefore: found.index - 1)
   }
 
-  /// To the entry of exactly this key.
-  package mutating func seekExactly(_ key: UnsafeRawBufferPointer) throws(StoreError) -> Bool {
-    guard let found = try position(key), found.isFound else {
-      leaf = nil
-      return false
-    }
-    return settle(at: found.index)
-  }
-
   /// To the entry with so many before it.
   package mutating func seek(rank: UInt64) throws(StoreError) -> Bool {
     guard rank < root.count else {
@@ -134,12 +125,12 @@ extension TreeCursor {
   ///
   /// - Throws: `cursorInvalid` when the cursor is nowhere.
   @inline(__always)
-  package func entry() throws(StoreError) -> LeafEntry {
+  package func entry() throws(StoreError) -> LeafCell {
     guard let leaf else { throw Self.nowhere }
     let page = LeafPage(leaf, memory.pageSize)
     let count = page.count
     guard index < count else { throw .inconsistent(leaf) }
-    return LeafEntry(try page.cell(index, of: count))
+    return try page.cell(index, of: count)
   }
 
   private static func keyCapacity(_ memory: PageMemory) -> Int { memory.pageSize / 4 }

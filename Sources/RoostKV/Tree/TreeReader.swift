@@ -1,47 +1,17 @@
 // Bounds: pages are read through `LeafPage` and `BranchPage`.
 
-/// The value of an entry, in place: valid as long as the page is.
-package struct LeafEntry {
-  /// The value's bytes, or the descriptor of its run.
-  package let bytes: UnsafeRawPointer
-  /// The value's length; negative: it lies in a run.
-  let length: Int
-
-  @inline(__always)
-  init(bytes: UnsafeRawPointer, length: Int) {
-    self.bytes = bytes
-    self.length = length
-  }
-
-  @inline(__always)
-  init(_ cell: LeafCell) {
-    bytes = cell.value
-    length = cell.valueLength
-  }
-
-  /// Where the value lies if not in the leaf.
-  @inline(__always)
-  package var run: RunDescriptor? { length < 0 ? RunDescriptor(loading: bytes) : nil }
-
-  /// The value if it lies in the leaf, else no bytes.
-  @inline(__always)
-  package var inlineValue: UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: bytes, count: max(0, length))
-  }
-}
-
 /// Looks into a tree, without copying, locking or counting references.
 package enum TreeReader {
   /// The entry of a key. O(log n).
   @inline(__always)
   package static func find(
     _ key: UnsafeRawBufferPointer, in root: TreeRoot, _ memory: PageMemory
-  ) throws(StoreError) -> LeafEntry? {
+  ) throws(StoreError) -> LeafCell? {
     guard root.height > 0 else { return nil }
     let leaf = try descend(to: key, in: root, memory)
     let position = try leaf.search(key)
     guard position.isFound else { return nil }
-    return LeafEntry(try leaf.cell(position.index, of: leaf.count))
+    return try leaf.cell(position.index, of: leaf.count)
   }
 
   /// The leaf in whose bounds the key lies.

@@ -19,7 +19,7 @@ import Testing
     "Tests/Fixtures/Tutorial5/Tutorial.swift": "the tutorial's own code",
     "Tests/Fixtures/Tutorial6/Tutorial.swift": "the tutorial's own code",
     "Tests/TestSupport/ChildProcess.swift": "a test can't go on without a pipe",
-    "Tests/TestSupport/DeterministicRuntime.swift": "all threads of a simulation wait for one another",
+    "Tests/TestSupport/Schedule/Scheduler.swift": "all threads of a simulation wait for one another",
     "Tests/TestSupport/Disk/SimulatedMedium.swift": "a test can't go on without its file",
     "Tests/TestSupport/TemporaryDirectory.swift": "a test can't go on without its folder",
   ]

@@ -25,7 +25,7 @@ enum ModelValue: Equatable {
   case inline([UInt8])
   case run(RunDescriptor)
 
-  init(_ entry: LeafEntry) {
+  init(_ entry: LeafCell) {
     self = entry.run.map(ModelValue.run) ?? .inline(Array(entry.inlineValue))
   }
 }

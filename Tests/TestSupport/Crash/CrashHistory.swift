@@ -2,7 +2,7 @@ import RoostKV
 
 /// Does things to a store on a simulated disk and keeps book of what the store has promised by then.
 ///
-/// It runs on the threads of one `DeterministicRuntime`, one at a time, so its fields need no lock.
+/// It runs on the threads of one `ScheduledRuntime`, one at a time, so its fields need no lock.
 package final class CrashHistory: @unchecked Sendable {
   /// A state that a commit tried to reach.
   private struct Version {
@@ -15,7 +15,7 @@ package final class CrashHistory: @unchecked Sendable {
 
   package let name: String
   package let options: StoreOptions
-  package private(set) var runtime: DeterministicRuntime
+  package private(set) var runtime: ScheduledRuntime
   package private(set) var medium: SimulatedMedium
   package private(set) var store: Store
   package private(set) var segments: [Segment] = []
@@ -40,7 +40,7 @@ package final class CrashHistory: @unchecked Sendable {
     self.name = name
     self.options = options
     self.isConcurrent = isConcurrent
-    let runtime = DeterministicRuntime(seed: seed)
+    let runtime = ScheduledRuntime(seed: seed)
     self.runtime = runtime
     start = DiskState(DiskImage(try Store.emptyFile(options, runtime: runtime)), sectorSize: sectorSize)
     self.flaw = flaw
@@ -216,7 +216,7 @@ package final class CrashHistory: @unchecked Sendable {
     endSegment(medium.operationCount)
     // What the old threads still do happens on the old medium, and is forgotten.
     let old = (store, runtime)
-    let runtime = DeterministicRuntime(seed: state.hashSum)
+    let runtime = ScheduledRuntime(seed: state.hashSum)
     start = state
     external = nil
     let next = SimulatedMedium(state, beforeCall: { runtime.yield() })

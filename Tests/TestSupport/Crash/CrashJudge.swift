@@ -180,7 +180,7 @@ package final class CrashJudge {
   /// Opens, looks, commits a marker, and now and then checkpoints and closes.
   private func recover(_ hash: UInt64, _ moment: Moment, on other: SimulatedMedium? = nil) throws -> Recovery {
     let medium = other ?? medium
-    let runtime = DeterministicRuntime(seed: hash)
+    let runtime = ScheduledRuntime(seed: hash)
     let store = try Store.open(SimulatedDisk(medium), options, runtime: runtime)
     let start = medium.operationCount
     let found = try store.read { try ContentDigest($0) }
@@ -272,7 +272,7 @@ package final class CrashJudge {
       guard rot.apply(to: medium, &random) else { continue }
       findings.recordDamaged()
       do {
-        let store = try Store.open(SimulatedDisk(medium), options, runtime: DeterministicRuntime(seed: hash))
+        let store = try Store.open(SimulatedDisk(medium), options, runtime: ScheduledRuntime(seed: hash))
         let found = try store.read { try ContentDigest($0) }
         _ = try store.check()
         let others = rot.isHeader ? [] : rot.isBit ? moment.older : moment.segment.committed

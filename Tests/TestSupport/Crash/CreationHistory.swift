@@ -24,7 +24,7 @@ package struct CreationHistory {
   }
 
   private func judge(endingAfter changes: Int) {
-    let runtime = DeterministicRuntime(seed: UInt64(changes))
+    let runtime = ScheduledRuntime(seed: UInt64(changes))
     let folder = SimulatedFolder(flaw: flaw)
     do {
       try create(in: EndingFolder(folder: folder, changes: changes), runtime)
@@ -51,7 +51,7 @@ package struct CreationHistory {
     }
   }
 
-  private func create(in folder: EndingFolder, _ runtime: DeterministicRuntime) throws {
+  private func create(in folder: EndingFolder, _ runtime: ScheduledRuntime) throws {
     do {
       try folder.create(Self.name, try Store.emptyFile(options, runtime: runtime), permissions: 0o600, runtime)
     } catch {
@@ -84,7 +84,7 @@ package struct CreationHistory {
       resolver.resolve(state, choice)
       let hash = resolver.hash
       let store = try Store.open(
-        SimulatedDisk(SimulatedMedium(state.crash(choice))), options, runtime: DeterministicRuntime(seed: hash))
+        SimulatedDisk(SimulatedMedium(state.crash(choice))), options, runtime: ScheduledRuntime(seed: hash))
       let found = try store.read { try ContentDigest($0) }
       guard allowed.contains(found) else { throw Complaint("the store opens to a state that is not allowed") }
       guard try store.check().isSound else { throw Complaint("the check finds a problem") }

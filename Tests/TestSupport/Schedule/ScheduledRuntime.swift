@@ -6,13 +6,26 @@ package struct ScheduledRuntime: Runtime {
   private let seeds: Seeds
 
   private final class Seeds: @unchecked Sendable {
-    var generator = SplitMix64(seed: 1)
+    var generator: SplitMix64
+    init(_ seed: UInt64) { generator = SplitMix64(seed: seed) }
   }
 
   package init(_ scheduler: Scheduler) {
     self.scheduler = scheduler
-    seeds = Seeds()
+    seeds = Seeds(1)
   }
+
+  /// Runs the engine's threads in an order that follows from a seed, the calling thread among them.
+  package init(seed: UInt64, switchesOneIn: Int = 3) {
+    scheduler = Scheduler(seed: seed, switchesOneIn: switchesOneIn)
+    seeds = Seeds(seed)
+  }
+
+  /// A moment at which another thread may go on.
+  package func yield() { scheduler.point() }
+
+  /// Lets every other thread run to its end.
+  package func drain() { scheduler.drain() }
 
   package func now() -> UInt64 { scheduler.now() }
 

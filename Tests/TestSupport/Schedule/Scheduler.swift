@@ -1,8 +1,8 @@
 import RoostKV
 
-/// Runs threads one at a time, and decides by a plan which one goes on at each point where another one could.
+/// Runs threads one at a time, and decides by a plan, or by a seed, which one goes on at each point where another one could.
 ///
-/// The same plan gives the same execution, so an execution that went wrong can be repeated, and all of them can be
+/// The same plan or seed gives the same execution, so an execution that went wrong can be repeated; and all plans can be
 /// gone through in order (`ScheduleSearch`). Threads are real ones; one of them has the baton, and everything here is
 /// touched by that one alone.
 package final class Scheduler: @unchecked Sendable {
@@ -49,6 +49,8 @@ package final class Scheduler: @unchecked Sendable {
   private static let longestPatience: UInt64 = 1_000_000_000
 
   private let plan: [Int]
+  /// Decides where there is no plan; lets another thread go on in one of so many of the cases in which it could.
+  private var random: (generator: SplitMix64, oneIn: Int)?
   private var threads: [Thread] = []
   private var states: [State] = []
   private var current = 0
@@ -59,7 +61,17 @@ package final class Scheduler: @unchecked Sendable {
   /// What every thread waits for, if nobody can go on.
   package private(set) var deadlock: String?
 
+  /// Decides by a plan, once `explore` says so; `run` begins.
   package init(plan: [Int]) { self.plan = plan }
+
+  /// Decides by a seed. The calling thread is the first one, and with those that it starts the only one to use this.
+  package init(seed: UInt64, switchesOneIn: Int) {
+    plan = []
+    random = (SplitMix64(seed: seed), switchesOneIn)
+    isExploring = true
+    threads = [Thread("main")]
+    states = [.runnable]
+  }
 
   /// Runs `body` as the first thread; returns when all threads have ended, or none can go on.
   package func run(_ body: @escaping @Sendable () -> Void) {
@@ -76,7 +88,16 @@ package final class Scheduler: @unchecked Sendable {
     SystemRuntime().start(name) {
       thread.waitForBaton()
       body()
+      // For whoever drains.
+      self.wake(ObjectIdentifier(self), waiters: false)
       self.leave(.finished)
+    }
+  }
+
+  /// Lets every other thread run to its end.
+  package func drain() {
+    while states.indices.contains(where: { $0 != current && states[$0] != .finished }) {
+      block(on: ObjectIdentifier(self))
     }
   }
 
@@ -94,6 +115,10 @@ package final class Scheduler: @unchecked Sendable {
   package func point() {
     guard isExploring else { return }
     let others = runnable().filter { $0 != current }
+    if let oneIn = random?.oneIn {
+      guard !others.isEmpty, random?.generator.oneIn(oneIn) == true else { return }
+      return go(to: pick(others))
+    }
     let early = patientWaiters()
     guard !others.isEmpty || !early.isEmpty else { return }
     let choice = decide(1 + others.count + early.count, free: 1)
@@ -131,6 +156,11 @@ package final class Scheduler: @unchecked Sendable {
     }
   }
 
+  private func pick(_ threads: [Int]) -> Int {
+    let index = random.map { _ in Int(truncatingIfNeeded: random?.generator.next() ?? 0) & Int.max } ?? 0
+    return threads[index % threads.count]
+  }
+
   private func decide(_ choices: Int, free: Int) -> Int {
     let index = decisions.count
     let taken = index < plan.count ? min(plan[index], choices - 1) : 0
@@ -142,8 +172,9 @@ package final class Scheduler: @unchecked Sendable {
   private func leave(_ state: State) {
     states[current] = state
     let ready = runnable()
-    let early = ready.isEmpty || !isExploring ? [] : patientWaiters()
     if ready.isEmpty { return expire() }
+    if random != nil { return go(to: pick(ready)) }
+    let early = isExploring ? patientWaiters() : []
     let choices = ready + early
     go(to: choices[isExploring && choices.count > 1 ? decide(choices.count, free: ready.count) : 0])
   }
@@ -158,6 +189,7 @@ package final class Scheduler: @unchecked Sendable {
     if let next { return go(to: next.id) }
     let stuck = states.indices.filter { states[$0] != .finished }
     if !stuck.isEmpty { deadlock = stuck.map { "\(threads[$0].name): \(states[$0])" }.joined(separator: "; ") }
+    guard random == nil || stuck.isEmpty else { fatalError("all threads of the simulation wait: \(deadlock ?? "")") }
     let isMe = states[current] != .finished
     end.giveBaton()
     if isMe { threads[current].waitForBaton() }

@@ -247,7 +247,7 @@ final class Salvage {
       let leaf = LeafPage(page, source.geometry.pageSize)
       let count = leaf.count
       for index in 0..<count {
-        guard let row = CatalogRow(LeafEntry(try leaf.cell(index, of: count)).inlineValue) else { continue }
+        guard let row = CatalogRow(try leaf.cell(index, of: count).inlineValue) else { continue }
         names[row.id] = Array(try leaf.wholeKey(index, buffer))
       }
     }
@@ -278,7 +278,7 @@ final class Salvage {
   /// Calls `body` with each entry that can be read, in key order; returns what couldn't.
   @discardableResult
   func forEachRow(
-    of plan: TablePlan, _ body: (UnsafeRawBufferPointer, LeafEntry, Finding) throws(StoreError) -> Void
+    of plan: TablePlan, _ body: (UnsafeRawBufferPointer, LeafCell, Finding) throws(StoreError) -> Void
   ) throws(StoreError) -> [SalvageReport.Loss] {
     var losses: [SalvageReport.Loss] = []
     let buffer = KeyBuffer(pageSize: source.geometry.pageSize)
@@ -287,7 +287,7 @@ final class Salvage {
       let count = leaf.count
       for index in range.clamped(to: 0..<count) {
         let key = try leaf.wholeKey(index, buffer)
-        try body(key, LeafEntry(try leaf.cell(index, of: count)), finding)
+        try body(key, try leaf.cell(index, of: count), finding)
       }
     }
     func fill(_ loss: SalvageWalk.Loss) throws(StoreError) {

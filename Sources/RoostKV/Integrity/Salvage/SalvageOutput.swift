@@ -53,7 +53,7 @@ final class SalvageOutput {
   /// Appends an entry of the table being filled. Keys ascend unless the input is a fraud; a key met again is passed over.
   /// Returns whether the entry is there.
   func append(
-    _ key: UnsafeRawBufferPointer, _ value: LeafEntry, _ source: SalvageSource
+    _ key: UnsafeRawBufferPointer, _ value: LeafCell, _ source: SalvageSource
   ) throws(StoreError) -> Bool {
     guard let table else { return false }
     let ascends = lastKey.map { last in last.withUnsafeBytes { KeyBytes.compare($0, key) < 0 } } ?? true
